@@ -3,23 +3,22 @@
 //! `main.rs` only calls it. Tests of single parts link this instead of including sources by path.
 
 pub mod allocator;
-mod entries;
 mod first_process;
+mod flags;
 mod foreign;
-mod front_ends;
 mod intent;
 mod placement;
 mod plans;
 mod program;
 mod reading;
-mod screen;
 mod status;
 mod verbs;
 
 use clap::Parser;
 use root::{Failure as CommandError, Status};
-use screen::Screen;
 use session::Session;
+use std::ffi::OsString;
+use terminal::Screen;
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -31,7 +30,7 @@ use session::Session;
 )]
 struct Cli {
     #[command(flatten)]
-    screen: screen::Flags,
+    screen: flags::Flags,
     #[command(subcommand)]
     verb: verbs::Verb,
 }
@@ -43,23 +42,19 @@ pub fn main() -> std::process::ExitCode {
     if first_process::is_this() {
         return first_process::run().into();
     }
-    if let Some(status) = front_ends::run(std::env::args_os()) {
-        return status.into();
-    }
-    let cli = Cli::parse();
+    let command_line: Vec<OsString> = std::env::args_os().collect();
+    #[cfg(feature = "compat")]
+    let command_line = match compat::run(&command_line) {
+        Some(compat::Outcome::Ended(status)) => return status.into(),
+        Some(compat::Outcome::Instead(words)) => words,
+        None => command_line,
+    };
+    let cli = Cli::parse_from(command_line);
     let session = Session::live(cli.screen.reporter());
-    let mut screen = Screen::new(&cli.screen);
+    let mut screen = cli.screen.screen();
     let status = match verbs::run(&cli.verb, &session, &mut screen) {
         Ok(status) => status,
         Err(error) => screen.error(&error),
     };
     screen.ended(status).into()
-}
-
-/// Seconds since 1970.
-fn seconds_now() -> u64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs()
 }

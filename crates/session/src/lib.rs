@@ -7,6 +7,7 @@ pub mod accounts;
 mod change_lock;
 pub mod comm_pattern;
 pub mod declared;
+pub mod entries;
 pub mod isolation;
 mod journal;
 pub mod partition;
@@ -18,5 +19,5 @@ mod signals;
 pub mod task_move;
 
 pub use change_lock::ChangeLock;
-pub use session::{Reporter, Session};
+pub use session::{Reporter, Session, seconds_now};
 pub use signals::stop_flag;

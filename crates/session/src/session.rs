@@ -196,3 +196,12 @@ impl Session {
         Ok(Some(state))
     }
 }
+
+/// Seconds since 1970.
+#[must_use]
+pub fn seconds_now() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
+}

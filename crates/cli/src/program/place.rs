@@ -1,10 +1,10 @@
 //! Where a command stands that is started to be looked at.
 
-use crate::screen::Form;
 use crate::verbs::measure::join;
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
 use session::Session;
+use terminal::Form;
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
 ///

@@ -9,9 +9,9 @@ mod save;
 pub use install::{program, reload_systemd, runs_systemd, with_program};
 pub use save::Draft;
 
-use crate::entries::EntryJson;
+use session::entries::EntryJson;
 use crate::intent::Wanted;
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status, verbs};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
@@ -331,7 +331,7 @@ impl Brought {
             plan,
             applied,
         } = self;
-        let mut text = crate::entries::entries_text(&applied.entries);
+        let mut text = session::entries::entries_text(&applied.entries);
         text.push_str(&report::findings_text(&applied.findings, screen.style()));
         if applied.in_force {
             text.push_str(&format!(

@@ -5,7 +5,7 @@ pub(crate) mod look;
 pub(crate) mod mending;
 
 use crate::reading::Reading;
-use crate::screen::{Form, Volume};
+use terminal::{Form, Volume};
 use crate::verbs::boot::Scene;
 use crate::{CommandError, Screen, Status};
 use check::{Verdict, judge};

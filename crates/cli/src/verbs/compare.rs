@@ -3,7 +3,7 @@
 mod grouped;
 
 use crate::foreign::recording;
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};

@@ -1,6 +1,5 @@
 //! `cpus`: a CPU expression in every notation.
 
-use crate::front_ends::bitcalc;
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use machine::CpuSet;
@@ -40,7 +39,18 @@ fn is_script(expression: &str) -> bool {
     expression.trim().contains(' ') || expression.starts_with(['#', '&'])
 }
 
+#[cfg(not(feature = "compat"))]
+fn of_script(_script: &str) -> Result<CpuSet, CommandError> {
+    Err(CommandError::usage(
+        "scripts of bitcalc are not understood",
+        "this quietcore was built without the feature `compat`",
+        "write a list such as 2-3,7, or a mask",
+    ))
+}
+
+#[cfg(feature = "compat")]
 fn of_script(script: &str) -> Result<CpuSet, CommandError> {
+    use compat::bitcalc;
     bitcalc::evaluate(script).and_then(|bits| bitcalc::cpus(&bits)).map_err(|why| {
         CommandError::usage(
             "the script cannot be used",

@@ -1,7 +1,7 @@
 //! `diff`: what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
-use crate::screen::{Form, Volume};
+use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use machine::settings;
 use plan::diff::Reading;

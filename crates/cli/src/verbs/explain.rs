@@ -1,7 +1,7 @@
 //! `explain`: what a word means, and what is wrong with a boot line.
 
 use crate::reading::Reading;
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};

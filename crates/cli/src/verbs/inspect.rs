@@ -1,7 +1,7 @@
 //! `inspect`: what the machine is built of, and what isolates what now.
 
 use crate::reading::Reading;
-use crate::screen::{Form, Volume};
+use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use report::{Part, View};
 use root::Origin;

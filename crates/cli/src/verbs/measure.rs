@@ -13,7 +13,7 @@ mod tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
-use crate::screen::{Form, Volume};
+use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};

@@ -2,7 +2,7 @@
 
 use crate::intent::Wanted;
 use crate::reading::Reading;
-use crate::screen::{Form, Volume};
+use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status, plans};
 use clap::builder::PossibleValuesParser;
 use report::Length;

@@ -6,7 +6,7 @@ mod residue;
 mod steps;
 
 use crate::intent::Wanted;
-use crate::screen::Form;
+use terminal::Form;
 use crate::verbs::measure::kept::Kept;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
@@ -118,7 +118,7 @@ fn begin(args: &Args, root: &Root, machine: &Machine, intent: &Intent, plan: &Pl
     Story {
         schema: PROVE_SCHEMA.to_owned(),
         tool_version: VERSION.to_owned(),
-        started_at: machine::utc_text(crate::seconds_now()),
+        started_at: machine::utc_text(session::seconds_now()),
         emulated: environment.emulated,
         environment,
         cpus: intent.cpus.clone(),

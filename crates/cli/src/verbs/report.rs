@@ -1,7 +1,7 @@
 //! `report`: what a file of any measuring tool says, in words, as JSON, or in another tool's format.
 
 use crate::foreign::{WrittenAs, recording, written_as};
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use formats::Recording;
 use session::Session;

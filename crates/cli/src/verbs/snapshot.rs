@@ -1,7 +1,7 @@
 //! `snapshot`: what all reading verbs need, in one archive.
 
 use crate::reading::Reading;
-use crate::screen::Volume;
+use terminal::Volume;
 use crate::{CommandError, Screen, Status};
 use boot::{Files, Reads, reads};
 use machine::capture::{Also, Keep, Summary, capture};

@@ -18,7 +18,7 @@ pub mod task;
 mod vm;
 mod which_knob;
 
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use ::study::{Record, Schedule};
 use clap::Subcommand;

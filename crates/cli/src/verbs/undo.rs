@@ -42,7 +42,7 @@ struct Report<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<crate::entries::EntryJson>,
+    entries: Vec<session::entries::EntryJson>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -174,7 +174,7 @@ fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Scree
         entries: undone
             .entries
             .iter()
-            .map(crate::entries::EntryJson::from)
+            .map(session::entries::EntryJson::from)
             .collect(),
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
@@ -204,7 +204,7 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         };
         return text + &files;
     }
-    let mut text = crate::entries::entries_text(&undone.entries) + &files;
+    let mut text = session::entries::entries_text(&undone.entries) + &files;
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }

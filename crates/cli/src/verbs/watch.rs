@@ -17,7 +17,7 @@ mod shown;
 mod terminal;
 mod unit;
 
-use crate::screen::Form;
+use ::terminal::Form;
 use crate::{CommandError, Screen, Status};
 use machine::parse_duration;
 use session::Session;

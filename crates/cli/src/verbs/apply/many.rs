@@ -2,7 +2,7 @@
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
-use crate::entries::EntryJson;
+use session::entries::EntryJson;
 use crate::{CommandError, Screen, Status, plans, verbs};
 use machine::CpuSet;
 use plan::Finding;

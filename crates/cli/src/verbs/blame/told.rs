@@ -7,7 +7,7 @@ use super::until::Found;
 use crate::program::attend::Until;
 use crate::program::child::Ended;
 use crate::program::offline;
-use crate::screen::Form;
+use terminal::Form;
 use crate::verbs::measure::senders::Told as Senders;
 use crate::{CommandError, Screen};
 use blame::Answer;

@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_somebody_uses_is_a_conflict_and_what_is_too_large_names_the_option() {
-        let session = Session::live(&crate::screen::StandardError::Normal);
+        let session = Session::live(&terminal::StandardError::Normal);
         let told = |errno| {
             refused(
                 &session,

@@ -1,7 +1,7 @@
 //! The steps of `prove` as they happen: timed, shown, kept for the report.
 
 use crate::CommandError;
-use crate::screen::Volume;
+use terminal::Volume;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::prove::{Outcome, Step};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::directory::{Directory, GivenUp};
 use super::which_knob;
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen};
 use compare::{Compared, Set, compared};
 use formats::Recording;

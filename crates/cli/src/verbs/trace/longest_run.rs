@@ -4,7 +4,7 @@ use super::asked::{Answer, Asked, Row};
 use super::input::{Account, longest_runs};
 use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
-use crate::screen::Form;
+use terminal::Form;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, Whose};

@@ -4,7 +4,7 @@ use super::asked::{Answer, Asked, Row};
 use super::input::each_step;
 use super::latency::{Latency, Question};
 use super::{milliseconds, seconds};
-use crate::screen::Form;
+use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
 use serde::Serialize;

@@ -6,7 +6,7 @@
 use super::watched::{Over, Watched};
 use crate::program::attend::Until;
 use crate::program::offline;
-use crate::screen::Form;
+use terminal::Form;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::kept;

@@ -20,7 +20,8 @@ mod webhook;
 
 use super::Args;
 use crate::program::aside::step_aside;
-use crate::{CommandError, Screen, Status, seconds_now};
+use crate::{CommandError, Screen, Status};
+use session::seconds_now;
 use alerts::Alerts;
 use configuration::Configuration;
 use folders::Folders;

@@ -44,6 +44,6 @@ pub fn run(
         Written::Text => Form::Text,
         Written::Openmetrics => Form::OpenMetrics,
     };
-    screen.text(&exposition(form, &known, &totals, crate::seconds_now()));
+    screen.text(&exposition(form, &known, &totals, session::seconds_now()));
     Ok(Status::Done)
 }

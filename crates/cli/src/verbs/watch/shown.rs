@@ -39,7 +39,10 @@ pub struct Turn {
 /// # Errors
 /// A terminal that is gone, and what the source says.
 pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError> {
-    let look = if screen.colour { Look::Colour } else { Look::Plain };
+    let look = match screen.style() {
+        report::Style::Colour => Look::Colour,
+        report::Style::Plain => Look::Plain,
+    };
     let glyphs = glyphs();
     let mut view = View::default();
     terminal::give_back_on_panic();

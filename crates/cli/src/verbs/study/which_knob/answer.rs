@@ -1,7 +1,7 @@
 //! What the results of a study about knobs show, as text and as JSON.
 
 use crate::Screen;
-use crate::screen::Form;
+use terminal::Form;
 use crate::verbs::study::directory::Directory;
 use crate::verbs::study::outcome::{self, CellJson};
 use ::study::which_knob::{Answered, answered, least_repetitions};

@@ -100,7 +100,7 @@ mod tests {
         write(dir.path(), whole);
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         let root = root::Root::open(dir.path()).unwrap();
-        let session = Session::live(&crate::screen::StandardError::Normal).captured(root);
+        let session = Session::live(&terminal::StandardError::Normal).captured(root);
         let mut configuration = Configuration::read(&session, Repair::All(false)).unwrap();
         let good: Fits = &|_| Ok(());
         let never: Fits = &|_| {

@@ -1,7 +1,7 @@
 //! What the daemon knows, handed to whoever gives its metrics.
 
 use super::Daemon;
-use crate::seconds_now;
+use session::seconds_now;
 use check::Intention;
 use watch::drift::Line;
 use watch::metrics::{self, Since, Wanted};

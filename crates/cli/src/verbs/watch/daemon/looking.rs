@@ -221,7 +221,7 @@ mod tests {
         write("sys/devices/system/cpu/possible", "0-3\n");
         set("7\n", "7\n");
         let live = root::Live::rehearsal(dir.path());
-        let session = Session::on(live, &crate::screen::StandardError::Normal);
+        let session = Session::on(live, &terminal::StandardError::Normal);
         let root = session.root();
         let machine = whole(&session, Layers::all());
         assert_eq!(masks(&machine), wanted("0-2", "0-2"));

@@ -3,7 +3,7 @@
 use super::configuration::Configuration;
 use super::outlets::Outlets;
 use super::sources::Sources;
-use crate::seconds_now;
+use session::seconds_now;
 use crate::{CommandError, Status};
 use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};

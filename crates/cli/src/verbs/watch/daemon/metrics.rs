@@ -7,7 +7,7 @@ mod serving;
 
 use super::configuration::Configuration;
 use crate::program::aside::step_aside;
-use crate::seconds_now;
+use session::seconds_now;
 use machine::CpuSet;
 use observe::Sample;
 use plan::declared::Watching;

@@ -2,7 +2,7 @@
 //! refused is told once.
 
 use super::looking::{Looked, is_told, kept};
-use crate::seconds_now;
+use session::seconds_now;
 use crate::verbs::check::mending::mend_found;
 use check::Found;
 use plan::declared::Watching;

@@ -2,11 +2,11 @@
 
 use super::Refused;
 use super::tables::{Reader, Width};
-use crate::Screen;
 use root::output::Appender;
 use session::Session;
 use std::ffi::OsString;
 use std::path::Path;
+use terminal::Screen;
 
 /// Where messages go, and for whom listings are.
 pub struct Talk<'a> {
@@ -97,7 +97,7 @@ impl<'a> Talk<'a> {
     /// A log that cannot be written is no reason to stop.
     fn note(&mut self, level: &str, text: &str) {
         if let Some(log) = &mut self.log {
-            let time = machine::utc_text(crate::seconds_now());
+            let time = machine::utc_text(session::seconds_now());
             let _ = log.append(format!("{time} cset   {level:<8} {}\n", text.trim_end()).as_bytes());
         }
     }

@@ -7,8 +7,8 @@ use super::tables::{self, Reader};
 use super::talk::Talk;
 use super::tree::{Set, Tree};
 use super::{Command, Refused, set, spec};
-use crate::Status;
 use machine::Task;
+use root::Status;
 use session::Session;
 use std::collections::BTreeSet;
 

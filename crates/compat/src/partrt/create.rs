@@ -1,15 +1,16 @@
 //! `partrt create`: quietcore's own apply, with the knobs that partrt turns. Each of its options leaves one of them out.
 
 use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
-use crate::{CommandError, Screen};
 use apply::{Applied, Entry, Outcome, Request};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::parameters::Price;
 use plan::{Intent, Level, PartitionName, Profile, knobs, partition_path};
+use root::Failure;
 use root::Root;
 use session::Session;
 use session::isolation;
 use std::collections::BTreeSet;
+use terminal::Screen;
 
 /// What partrt turns beside partition, tasks and interrupts: the option that leaves it out, and our knob with partrt's
 /// value.
@@ -58,11 +59,11 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
         screen.note("WARNING: Your kernel doesn't support reconfiguring of unbound workqueues cpumask.\n");
     }
     // Refused as early as can be said; planned again under the lock.
-    isolation::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
+    isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
     let changing = session.lock()?;
     session.refresh();
     let machine = session.machine().with_tasks_and_interrupts(root);
-    let plan = isolation::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
+    let plan = isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
     let request = Request {
         machine: &machine,
         intent: &intent,
@@ -72,7 +73,7 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
         guard: None,
         stop,
     };
-    let applied = apply::apply(&changing.host, changing.state(), &request).map_err(CommandError::from)?;
+    let applied = apply::apply(&changing.host, changing.state(), &request).map_err(Failure::from)?;
     tell(&applied, screen);
     screen.text(&divided(names, &plan.isolated, &plan.housekeeping));
     Ok(())
@@ -98,25 +99,23 @@ impl Wanted {
     }
 
     fn intent(&self, names: &Names, machine: &Machine, version: Version) -> Result<Intent, Failed> {
-        let name = PartitionName::new(&names.rt).map_err(CommandError::from)?;
+        let name = PartitionName::new(&names.rt).map_err(Failure::from)?;
         if names.rest == names.rt {
             return Err(Failed::Said(format!(
                 "{}: the two partitions need two names",
                 names.rt
             )));
         }
-        let rest = PartitionName::new(&names.rest).map_err(CommandError::from)?;
+        let rest = PartitionName::new(&names.rest).map_err(Failure::from)?;
         let mut intent = Intent::new(name, self.cpus(machine)?, Profile::Minimal);
         // On v2 the partition itself takes its CPUs from everybody, and nobody has to move.
         intent.housekeeping = (version == Version::V1).then_some(rest);
         let mut turned = TURNED.iter().filter(|(letter, _)| !self.without.contains(letter));
         turned
             .try_for_each(|(_, knob)| intent.take(knob))
-            .map_err(CommandError::from)?;
+            .map_err(Failure::from)?;
         if self.without.contains(&'u') {
-            intent
-                .leave_out("workqueue_cpumask")
-                .map_err(CommandError::from)?;
+            intent.leave_out("workqueue_cpumask").map_err(Failure::from)?;
         }
         Ok(intent)
     }
@@ -180,7 +179,7 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
 
 /// What the user has to hear: warnings, and what was given up for it that has a price in safety. With `-v` everything.
 fn tell(applied: &Applied, screen: &mut Screen) {
-    detail(screen, &crate::entries::entries_text(&applied.entries));
+    detail(screen, &session::entries::entries_text(&applied.entries));
     for finding in &applied.findings {
         let fix = Some(&finding.fix).filter(|fix| !fix.is_empty());
         let fix = fix.map(|fix| format!("; {fix}")).unwrap_or_default();

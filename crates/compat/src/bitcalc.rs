@@ -5,11 +5,12 @@ mod bits;
 
 pub use bits::{Bits, Format};
 
-use crate::{Screen, Status};
 use machine::{CpuId, CpuSet};
+use root::Status;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
+use terminal::Screen;
 
 const USAGE: &str = "\
 bitcalc - calculates with masks of bits

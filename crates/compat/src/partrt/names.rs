@@ -1,10 +1,10 @@
 //! The names that partrt's users know partitions by. One is the partition itself (`rt`), the other is everything that
 //! is not isolated (`nrt`): on v1 the set that takes it, on v2 the rest of the tree.
 
-use crate::CommandError;
 use apply::{Ground, Homes, Journal};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Intent, housekeeping_set_path, partition_path};
+use root::Failure;
 use session::partition::{self, Partition};
 use session::{ChangeLock, Session};
 
@@ -72,7 +72,7 @@ pub fn find(
     changing: &ChangeLock,
     machine: &Machine,
     name: &str,
-) -> Result<Option<Place>, CommandError> {
+) -> Result<Option<Place>, Failure> {
     if let Some(partition) = partition::partition_in_force(changing, machine, name)? {
         return Ok(Some(Place::Partition(partition)));
     }
@@ -98,7 +98,7 @@ pub fn around(
     changing: &ChangeLock,
     machine: &Machine,
     tid: u32,
-) -> Result<Option<(String, Partition)>, CommandError> {
+) -> Result<Option<(String, Partition)>, Failure> {
     let session = changing.session;
     let root = session.root();
     let Some(hierarchy) = &machine.cgroups.cpuset else {
@@ -120,11 +120,7 @@ pub fn around(
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn way_out(
-    changing: &ChangeLock,
-    machine: &Machine,
-    pid: u32,
-) -> Result<Option<Partition>, CommandError> {
+pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Option<Partition>, Failure> {
     let session = changing.session;
     let root = session.root();
     let inside = around(changing, machine, pid)?;

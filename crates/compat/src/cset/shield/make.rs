@@ -1,15 +1,15 @@
 //! Making, changing and taking away the shield: `apply` and `undo` with cset's words.
 
 use super::{Names, Shield};
-use crate::CommandError;
-use crate::front_ends::cset::Refused;
-use crate::front_ends::cset::moving::{self, KernelThreads};
-use crate::front_ends::cset::set;
-use crate::front_ends::cset::talk::Talk;
-use crate::front_ends::cset::tree::{Set, Tree};
+use crate::cset::Refused;
+use crate::cset::moving::{self, KernelThreads};
+use crate::cset::set;
+use crate::cset::talk::Talk;
+use crate::cset::tree::{Set, Tree};
 use apply::{Applied, Force, Request, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
+use root::Failure;
 use session::Session;
 use session::{isolation, resize};
 
@@ -115,7 +115,7 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     isolation::plan_on(session, &machine, intent)?;
     let former = resize::make_room(&changing, intent, &machine)?;
     let machine = read();
-    let make = || -> Result<Applied, CommandError> {
+    let make = || -> Result<Applied, Failure> {
         let plan = isolation::plan_on(session, &machine, intent)?;
         let request = Request {
             machine: &machine,

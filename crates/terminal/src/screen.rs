@@ -1,34 +1,10 @@
-//! The only place that prints. Results go to standard output, errors and progress to standard error.
+//! The screen. Results go to standard output, errors and progress to standard error.
 
-use crate::{CommandError, Status};
-use clap::{Args, ValueEnum};
+use report::Style;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Reporter;
-use std::io::{ErrorKind, IsTerminal, Write};
-
-/// Flags of every verb.
-#[derive(Args, Clone, Debug)]
-pub struct Flags {
-    /// Print the result as JSON on standard output
-    #[arg(long, global = true)]
-    json: bool,
-    /// Print nothing but errors (and the JSON, if asked for)
-    #[arg(long, short, global = true)]
-    quiet: bool,
-    /// Say more
-    #[arg(long, short, global = true)]
-    verbose: bool,
-    /// Colours: auto is yes on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    color: When,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum When {
-    Auto,
-    Always,
-    Never,
-}
+use std::io::{ErrorKind, Write};
 
 /// What the user asked the result to look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,41 +33,19 @@ pub struct Screen {
     /// How much to say.
     pub volume: Volume,
     /// Whether standard output takes colours.
-    pub colour: bool,
+    style: Style,
     /// Why not all of the result could be written.
     lost: Option<String>,
 }
 
-impl Flags {
-    /// Where the session of a command reports.
-    #[must_use]
-    pub fn reporter(&self) -> &'static StandardError {
-        if self.quiet {
-            &StandardError::Quiet
-        } else {
-            &StandardError::Normal
-        }
-    }
-}
-
 impl Screen {
-    /// From the common flags.
+    /// With this form, volume and style of standard output.
     #[must_use]
-    pub fn new(flags: &Flags) -> Screen {
-        let colour = match flags.color {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-        };
-        let volume = match (flags.quiet, flags.verbose) {
-            (true, _) => Volume::Quiet,
-            (false, true) => Volume::Verbose,
-            (false, false) => Volume::Normal,
-        };
+    pub fn new(form: Form, volume: Volume, style: Style) -> Screen {
         Screen {
-            form: if flags.json { Form::Json } else { Form::Text },
+            form,
             volume,
-            colour,
+            style,
             lost: None,
         }
     }
@@ -99,22 +53,13 @@ impl Screen {
     /// Plain text, as the front ends write it.
     #[must_use]
     pub fn plain() -> Screen {
-        Screen {
-            form: Form::Text,
-            volume: Volume::Normal,
-            colour: false,
-            lost: None,
-        }
+        Screen::new(Form::Text, Volume::Normal, Style::Plain)
     }
 
     /// How text looks here.
     #[must_use]
-    pub fn style(&self) -> report::Style {
-        if self.colour {
-            report::Style::Colour
-        } else {
-            report::Style::Plain
-        }
+    pub fn style(&self) -> Style {
+        self.style
     }
 
     /// Prints text for people; nothing in JSON form or when quiet.
@@ -168,7 +113,7 @@ impl Screen {
         }
     }
 
-    /// The status of a verb whose result was to be written: one that nobody could get is not done.
+    /// The status of a command whose result was to be written: a command without its result is not done.
     #[must_use]
     pub fn ended(&mut self, status: Status) -> Status {
         let Some(why) = self.lost.take() else {
@@ -178,7 +123,7 @@ impl Screen {
             Status::Done => Status::Failed,
             other => other,
         };
-        self.error(&CommandError::new(
+        self.error(&Failure::new(
             own,
             "the result was not written whole to standard output",
             why,
@@ -194,7 +139,7 @@ impl Screen {
     }
 
     /// Prints an error and gives its status back.
-    pub fn error(&mut self, error: &CommandError) -> Status {
+    pub fn error(&mut self, error: &Failure) -> Status {
         put_error(&three_lines("error", [&error.what, &error.why, &error.next]));
         error.status
     }
@@ -215,7 +160,7 @@ impl Reporter for StandardError {
         }
     }
 
-    fn warn(&self, failure: &CommandError) {
+    fn warn(&self, failure: &Failure) {
         put_error(&three_lines(
             "warning",
             [&failure.what, &failure.why, &failure.next],
@@ -234,7 +179,7 @@ fn three_lines(kind: &str, parts: [&str; 3]) -> String {
 
 /// Writes to standard error and flushes. With standard error gone there is nowhere to report that.
 fn put_error(text: &str) {
-    let text = report::for_terminal(text, report::Style::Plain);
+    let text = report::for_terminal(text, Style::Plain);
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

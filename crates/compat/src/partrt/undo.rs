@@ -2,10 +2,10 @@
 //! that its `create` had left in /tmp; that file is accepted, and nothing of it is needed.
 
 use super::{Failed, Found, Names, detail, getopts, wrong};
-use crate::Screen;
 use apply::{Force, Undone, Which};
 use session::Session;
 use std::path::Path;
+use terminal::Screen;
 
 /// Where the original's `create` leaves the values that it saved.
 const SAVED: &str = "/tmp/partrt_env";
@@ -25,7 +25,7 @@ pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Scr
     }
     if let Some(undone) = take_back(session, &names.rt)? {
         if let Some(table) =
-            Some(crate::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty())
+            Some(session::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty())
         {
             detail(screen, &table);
         }
@@ -77,7 +77,7 @@ fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
     ) {
         Ok(undone) if undone.was_in_force => Ok(Some(undone)),
         Ok(_) | Err(apply::ApplyError::NoPartition { .. }) => Ok(None),
-        Err(error) => Err(crate::CommandError::from(error).into()),
+        Err(error) => Err(root::Failure::from(error).into()),
     }
 }
 
@@ -92,7 +92,7 @@ fn check_saved(file: &str) -> Result<(), Failed> {
                 "Provided configuration file: {file} does not exist"
             ))),
         },
-        Err(error) => Err(crate::CommandError::from(error).into()),
+        Err(error) => Err(root::Failure::from(error).into()),
     }
 }
 

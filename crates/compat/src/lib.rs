@@ -1,5 +1,5 @@
-//! Drop-in front ends: the command lines of other programs, answered by this one. They run by the name the binary is
-//! called with (`cset ...`) and as `quietcore cset ...`, and keep the exit codes of what they replace.
+//! The command lines of other tools, carried out by quietcore. A front end runs where the binary has its name (`cset ...`) or with
+//! its name as the first word (`quietcore cset ...`), and keeps the exit codes of what it replaces.
 
 pub mod bitcalc;
 mod count_ticks;
@@ -7,11 +7,11 @@ mod cset;
 mod partrt;
 mod systress;
 
-use crate::screen::StandardError;
-use crate::{Screen, Status};
+use root::Status;
 use session::Session;
 use std::ffi::OsString;
 use std::path::Path;
+use terminal::{Screen, StandardError};
 
 /// Runs a front end with its arguments, its own name left out.
 type FrontEnd = fn(&[OsString], &Session, &mut Screen) -> Status;
@@ -22,24 +22,34 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
     ("partrt", partrt::run),
     ("bitcalc", bitcalc::run),
     ("count_ticks", count_ticks::run),
-    ("systress", systress::run),
 ];
 
-/// Runs the front end that a command line is for; `None` where it is for quietcore itself.
-pub fn run(command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
-    let words: Vec<OsString> = command_line.into_iter().collect();
-    let (front_end, args) = chosen(&words)?;
-    let session = Session::live(&StandardError::Normal);
-    let mut screen = Screen::plain();
-    let status = front_end(args, &session, &mut screen);
-    Some(screen.ended(status))
+/// What a command line of another tool comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was carried out.
+    Ended(Status),
+    /// quietcore does the same with these words, its own name first.
+    Instead(Vec<OsString>),
 }
 
-fn chosen(words: &[OsString]) -> Option<(FrontEnd, &[OsString])> {
-    let named = |name: &OsString| {
-        let found = FRONT_ENDS.iter().find(|(known, _)| name.to_str() == Some(*known));
-        found.map(|(_, front_end)| *front_end)
-    };
+/// Runs the front end that a command line is for; `None` where it is for quietcore itself.
+pub fn run(command_line: &[OsString]) -> Option<Outcome> {
+    let (name, args) = chosen(command_line)?;
+    let mut screen = Screen::plain();
+    if name == systress::NAME {
+        return Some(systress::translate(args, &mut screen));
+    }
+    let (_, front_end) = FRONT_ENDS.iter().find(|(known, _)| *known == name)?;
+    let session = Session::live(&StandardError::Normal);
+    let status = front_end(args, &session, &mut screen);
+    Some(Outcome::Ended(screen.ended(status)))
+}
+
+/// The front end that a command line is for, and its arguments.
+fn chosen(words: &[OsString]) -> Option<(&'static str, &[OsString])> {
+    let names = || FRONT_ENDS.iter().map(|(name, _)| *name).chain([systress::NAME]);
+    let named = |name: &OsString| names().find(|known| name.to_str() == Some(*known));
     let (called, args) = words.split_first()?;
     let called = Path::new(called).file_name().map(OsString::from);
     if let Some(front_end) = called.as_ref().and_then(named) {

@@ -8,10 +8,10 @@ use super::tables::{self, Notation};
 use super::talk::Talk;
 use super::tree::{Set, Tree, clean, parent};
 use super::{Command, Refused, spec};
-use crate::Status;
 use change::Wanted;
 use machine::{CpuSet, Version};
 use plan::by_hand;
+use root::Status;
 use session::Session;
 
 pub(super) const COMMAND: Command = Command {

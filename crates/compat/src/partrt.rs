@@ -10,11 +10,12 @@ mod run;
 mod undo;
 mod usage;
 
-use crate::screen::Volume;
-use crate::{CommandError, Screen, Status};
 use getopts::{Found, getopts};
+use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
+use terminal::Screen;
+use terminal::Volume;
 
 /// Names of the two partitions.
 struct Names {
@@ -33,8 +34,8 @@ enum Failed {
     NotStarted(u8, String),
 }
 
-impl From<CommandError> for Failed {
-    fn from(error: CommandError) -> Failed {
+impl From<Failure> for Failed {
+    fn from(error: Failure) -> Failed {
         let said = format!("{}: {}; {}", error.what, error.why, error.next);
         match error.status {
             Status::Program(code @ 126..) => Failed::NotStarted(code, said),

@@ -5,14 +5,15 @@
 //! Timers that are no tick and fire on that CPU are among them.
 
 use super::partrt::names;
-use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine};
 use observe::{Class, Sample, activity, of_interrupt};
+use root::{Failure, Status};
 use root::{Root, output};
 use session::Session;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use terminal::Screen;
 
 const USAGE: &str = "\
 usage:
@@ -268,7 +269,7 @@ fn spawn(command: &[OsString]) -> Result<Status, String> {
     Ok(Status::Program(u8::try_from(code).unwrap_or(1)))
 }
 
-fn in_a_line(error: CommandError) -> String {
+fn in_a_line(error: Failure) -> String {
     format!("{}: {}; {}", error.what, error.why, error.next)
 }
 

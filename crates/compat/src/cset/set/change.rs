@@ -1,7 +1,7 @@
 //! The changes behind `cset set`: lists of writes, journalled as every other change, so that undo takes them back.
 
-use crate::front_ends::cset::Refused;
-use crate::front_ends::cset::tree::{Set, Tree, clean, parent};
+use crate::cset::Refused;
+use crate::cset::tree::{Set, Tree, clean, parent};
 use apply::{Applied, Force, Journal, JournalState, Layer, Request, Which};
 use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};

@@ -3,7 +3,7 @@
 use super::options::{Flag, Takes};
 use super::talk::Talk;
 use super::{Command, Refused, chosen};
-use crate::Status;
+use root::Status;
 
 /// The version whose command line this is.
 pub const VERSION: &str = "Cpuset (cset) 1.6";

@@ -2,8 +2,8 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, getopts, mask, outside, wrong};
-use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
+use root::{Failure, Status};
 use session::partition;
 use session::policy::{self, Policy};
 use session::{ChangeLock, Session};
@@ -52,7 +52,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
     if let Some(policy) = wanted.policy {
         policy.give(0).map_err(|errno| {
             let (why, next) = policy.refused(errno, root, &machine, std::process::id());
-            CommandError::new(Status::Denied, "the policy was refused", why, next)
+            Failure::new(Status::Denied, "the policy was refused", why, next)
         })?;
     }
     Err(partition::become_program(command).into())
@@ -88,7 +88,7 @@ impl Wanted {
 
 /// Into what everything else is in: on v1 its cpuset; on v2 out of the partition that this process may be in, and
 /// nowhere in particular otherwise. The mask is the program's own, as with taskset.
-fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) -> Result<(), CommandError> {
+fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) -> Result<(), Failure> {
     let session = changing.session;
     let root = session.root();
     let to = names::way_out(changing, machine, std::process::id())?;
@@ -98,7 +98,7 @@ fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) ->
     let Some(cpus) = cpus else { return Ok(()) };
     root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
         let why = std::io::Error::from_raw_os_error(errno).to_string();
-        CommandError::new(
+        Failure::new(
             Status::Unable,
             "the program cannot be pinned",
             why,

@@ -12,10 +12,10 @@ use super::place::{self, Start};
 use super::talk::Talk;
 use super::tree::{Set, Tree};
 use super::{Command, Refused, proc, set, spec};
-use crate::Status;
 use machine::Version;
 use make::Kthread;
 use plan::{Intent, partition_path};
+use root::Status;
 use session::Session;
 
 pub(super) const COMMAND: Command = Command {

@@ -1,10 +1,11 @@
 //! `systress`: a run from its configuration file, with its screen and its text file. The options are those of its
 //! manual page as the article on `isolcpus` and cpusets shows it.
 
-use crate::verbs::measure::described;
-use crate::{CommandError, Screen, Status};
+use crate::Outcome;
+use root::{Failure, Status};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use terminal::Screen;
 
 const USAGE: &str = "\
 usage: systress [-c|--cfg CFG_FILE] [-d DBG_LEVEL] [-h] [-V]
@@ -18,25 +19,30 @@ to its file.
   -V                  shows the version
 ";
 
-/// Runs it.
-pub fn run(args: &[OsString], session: &session::Session, screen: &mut Screen) -> Status {
-    match wanted(args) {
-        Ok(Wanted::Help) => screen.text(USAGE),
-        Ok(Wanted::Version) => screen.text(&format!(
-            "systress front end of quietcore {}\n",
-            env!("CARGO_PKG_VERSION")
-        )),
-        Ok(Wanted::Run(file)) => {
-            let args = described::Args {
-                file,
-                out: None,
-                check: false,
-            };
-            return described::run(&args, session, screen).unwrap_or_else(|error| screen.error(&error));
+/// The name of the tool.
+pub const NAME: &str = "systress";
+
+/// Turns its command line into that of `quietcore measure run`.
+pub fn translate(args: &[OsString], screen: &mut Screen) -> Outcome {
+    let status = match wanted(args) {
+        Ok(Wanted::Help) => {
+            screen.text(USAGE);
+            Status::Done
         }
-        Err(error) => return screen.error(&error),
-    }
-    Status::Done
+        Ok(Wanted::Version) => {
+            screen.text(&format!(
+                "systress front end of quietcore {}\n",
+                env!("CARGO_PKG_VERSION")
+            ));
+            Status::Done
+        }
+        Ok(Wanted::Run(file)) => {
+            let words = ["quietcore", "--color=never", "measure", "run", "--"].map(OsString::from);
+            return Outcome::Instead(words.into_iter().chain([file.into_os_string()]).collect());
+        }
+        Err(error) => screen.error(&error),
+    };
+    Outcome::Ended(screen.ended(status))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -46,7 +52,7 @@ enum Wanted {
     Run(PathBuf),
 }
 
-fn wanted(args: &[OsString]) -> Result<Wanted, CommandError> {
+fn wanted(args: &[OsString]) -> Result<Wanted, Failure> {
     let mut file = None;
     let mut args = args.iter();
     while let Some(word) = args.next() {
@@ -75,6 +81,6 @@ fn wanted(args: &[OsString]) -> Result<Wanted, CommandError> {
         .ok_or_else(|| wrong("there is no configuration file: name one with --cfg"))
 }
 
-fn wrong(why: &str) -> CommandError {
-    CommandError::usage("systress was called wrongly", why, "see systress -h")
+fn wrong(why: &str) -> Failure {
+    Failure::usage("systress was called wrongly", why, "see systress -h")
 }

@@ -1,8 +1,8 @@
 //! `partrt list`: the partitions that there are.
 
 use super::{Failed, Found, getopts, names, wrong};
-use crate::Screen;
 use session::Session;
+use terminal::Screen;
 
 /// Runs it.
 ///

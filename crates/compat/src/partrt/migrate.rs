@@ -5,11 +5,12 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, detail, getopts, mask, outside, wrong};
-use crate::{CommandError, Screen, Status};
 use apply::{Ground, Journal, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Machine, Task};
+use root::{Failure, Status};
 use session::Session;
 use session::task_move::{Direction, Fate, MoveOptions, Selection, Summary, move_tasks};
+use terminal::Screen;
 
 /// What stands on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -119,7 +120,7 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
     let nothing = || Failed::Said("nothing is in force any more".to_owned());
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let mut journal = Journal::open(changing.state())
-        .map_err(CommandError::from)?
+        .map_err(Failure::from)?
         .ok_or_else(nothing)?;
     let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
     let layers = journal.layers();
@@ -156,11 +157,11 @@ fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet)
         later: Vec::new(),
         stay: Stay::Belongs,
     };
-    let arrivals = apply::relocate(&ground, &mut journal, &[parcel]).map_err(CommandError::from)?;
+    let arrivals = apply::relocate(&ground, &mut journal, &[parcel]).map_err(Failure::from)?;
     let refused = arrivals.iter().find_map(|arrival| arrival.pin_refused);
     refused.map_or(Ok(()), |errno| {
         let why = std::io::Error::from_raw_os_error(errno).to_string();
-        let error = CommandError::new(Status::Unable, "the task cannot be pinned", why, "leave out -c");
+        let error = Failure::new(Status::Unable, "the task cannot be pinned", why, "leave out -c");
         Err(error.into())
     })
 }

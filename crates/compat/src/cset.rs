@@ -15,11 +15,12 @@ mod tables;
 mod talk;
 mod tree;
 
-use crate::{CommandError, Screen, Status};
 use options::{Flag, Given};
+use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
 use talk::Talk;
+use terminal::Screen;
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug)]
@@ -46,8 +47,8 @@ impl Refused {
     }
 }
 
-impl From<CommandError> for Refused {
-    fn from(error: CommandError) -> Refused {
+impl From<Failure> for Refused {
+    fn from(error: Failure) -> Refused {
         let mut more = vec![error.next];
         if error.status == Status::Denied {
             more.push("insufficient permissions, you probably need to be root".to_owned());
@@ -72,7 +73,7 @@ impl From<apply::ApplyError> for Refused {
                 what: format!("[Errno {errno}] {}", words_of(errno)),
                 more: vec![why, undone],
             },
-            error => CommandError::from(error).into(),
+            error => Failure::from(error).into(),
         }
     }
 }
@@ -85,13 +86,13 @@ fn words_of(errno: i32) -> String {
 
 impl From<plan::Refusal> for Refused {
     fn from(refusal: plan::Refusal) -> Refused {
-        CommandError::from(refusal).into()
+        Failure::from(refusal).into()
     }
 }
 
 impl From<root::RootError> for Refused {
     fn from(error: root::RootError) -> Refused {
-        CommandError::from(error).into()
+        Failure::from(error).into()
     }
 }
 

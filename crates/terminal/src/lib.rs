@@ -1,0 +1,5 @@
+//! What a command prints. No other crate writes to standard output or standard error.
+
+mod screen;
+
+pub use screen::{Form, Screen, StandardError, Volume};
