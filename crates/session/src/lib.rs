@@ -4,8 +4,12 @@
 //! sessions on two roots can work in one process.
 
 pub mod accounts;
+pub mod boot_files;
+pub mod boot_service;
 mod change_lock;
 pub mod comm_pattern;
+pub mod cpuset_entry;
+pub mod declaration_draft;
 pub mod declared;
 pub mod entries;
 pub mod isolation;

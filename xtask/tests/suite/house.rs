@@ -4,12 +4,13 @@ use crate::support::{none, sample, sources, top, workspace};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "compat", "terminal", "session", "watch", "report", "study", "compare", "formats", "blame", "check", "trace", "measure",
-    "observe", "apply", "boot", "plan", "machine", "root", "events", "guest",
+    "cli", "compat", "terminal", "verify", "session", "watch", "report", "study", "compare", "formats",
+    "blame", "check", "trace", "measure", "observe", "apply", "boot", "plan", "machine", "root", "events",
+    "guest",
 ];
 
 /// Crates above the session: they ask it for the machine.
-const ABOVE_SESSION: &[&str] = &["cli", "compat", "terminal"];
+const ABOVE_SESSION: &[&str] = &["cli", "compat", "terminal", "verify"];
 
 /// Crates that compute and touch no machine.
 const PURE: &[&str] = &[
@@ -200,7 +201,10 @@ fn only_the_cli_and_the_terminal_print() {
         "printing is done in crates/terminal and crates/cli",
     );
     let broken = sample("crates/report/src/lib.rs", "//! why\nfn f() { println!(\"\") }\n");
-    assert_eq!(with_words(&broken, PRINTING, &["cli", "terminal"], WRITES).len(), 1);
+    assert_eq!(
+        with_words(&broken, PRINTING, &["cli", "terminal"], WRITES).len(),
+        1
+    );
 }
 
 const CHANGING: &[&str] = &[

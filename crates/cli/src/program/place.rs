@@ -1,9 +1,8 @@
 //! Where a command stands that is started to be looked at.
 
-use crate::verbs::measure::join;
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
-use session::Session;
+use session::{Session, cpuset_entry};
 use terminal::Form;
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
@@ -32,8 +31,8 @@ pub fn place(
             "choose CPUs that are online and that this process may use, or run it as root",
         )
     };
-    if let Some(door) = join::door(root, machine, cpus) {
-        join::enter(session, &door, std::process::id()).map_err(failed)?;
+    if let Some(door) = cpuset_entry::door(root, machine, cpus) {
+        cpuset_entry::enter(session, &door, std::process::id()).map_err(failed)?;
     }
     root::sched::set_affinity(0, cpus.words())
         .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))

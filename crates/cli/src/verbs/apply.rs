@@ -4,15 +4,9 @@ mod boot;
 mod foreseen;
 mod install;
 mod many;
-mod save;
 
-pub use install::{program, reload_systemd, runs_systemd, with_program};
-pub use save::Draft;
-
-use session::entries::EntryJson;
 use crate::intent::Wanted;
-use terminal::Form;
-use crate::{CommandError, Screen, Status, verbs};
+use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use foreseen::Foreseen;
@@ -21,12 +15,16 @@ use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use serde::Serialize;
+use session::declaration_draft::DeclarationDraft;
 use session::declared::{self, DeclaredFile};
+use session::entries::EntryJson;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use terminal::Form;
+use verify::boot_verdict::{boot_findings, boot_status};
 
 /// Arguments of `apply`.
 #[derive(clap::Args)]
@@ -159,7 +157,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
     let changing = session.lock()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
-        true => Some(save::Draft::with(
+        true => Some(DeclarationDraft::with(
             session,
             &on_line(session, declaration.clone(), args, &foreseen),
             args.config.as_deref(),
@@ -181,7 +179,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
         None => None,
     };
     let told = declared
-        .map(|file| verbs::boot::told(session, &file))
+        .map(|file| boot_findings(session, &file))
         .transpose()?
         .unwrap_or_default();
     let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&told).collect();
@@ -201,7 +199,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
     }
     text.push_str(&report::findings_text(&told, screen.style()));
     screen.text(&text);
-    Ok(match (brought.status(), verbs::boot::status(&told)) {
+    Ok(match (brought.status(), boot_status(&told)) {
         (Status::Done, status) | (status, _) => status,
     })
 }
@@ -209,7 +207,9 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
 /// What is saved is one intention with the boot line that is there.
 fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
-    match args.boot || (is_named && verbs::boot::line_covers(session, &foreseen.intent.cpus)) {
+    match args.boot
+        || (is_named && session::boot_files::declaration::line_covers(session, &foreseen.intent.cpus))
+    {
         true => Declaration {
             boot: BootPart::OnLine,
             ..declaration

@@ -1,26 +1,14 @@
 //! `boot`: the kernel's line in the boot loader's own files.
 
+mod change_view;
 mod check;
 mod clear;
 mod confirm;
-mod counting;
-mod declaration;
-mod once;
-mod scene;
 mod set;
 mod show;
 mod target;
 mod trial;
-mod verdict;
 mod words;
-
-pub(crate) use clear::clear_all;
-pub(crate) use counting::{Counted, watch};
-pub(crate) use declaration::line_covers;
-pub(crate) use once::{choose_once, foresee_once, forget_once, is_once};
-pub(crate) use scene::Scene;
-pub(crate) use target::note_first_sight;
-pub(crate) use verdict::{look_at, status, told};
 
 use crate::{CommandError, Screen, Status};
 use apply::ApplyError;

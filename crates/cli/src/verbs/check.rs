@@ -1,23 +1,21 @@
 //! `check`: what is wanted against what is, layer by layer, with evidence and fix; and whether it is quiet in truth.
 
-pub(crate) mod intention;
-pub(crate) mod look;
-pub(crate) mod mending;
-
 use crate::reading::Reading;
-use terminal::{Form, Volume};
-use crate::verbs::boot::Scene;
 use crate::{CommandError, Screen, Status};
 use check::{Verdict, judge};
 use clap::ValueEnum;
-use look::Looked;
 use machine::parse_duration;
 use plan::{Level, Profile};
 use report::{Checked, Length};
 use root::Origin;
 use session::Session;
+use session::boot_files::BootScene;
 use std::path::PathBuf;
 use std::time::Duration;
+use terminal::{Form, Volume};
+use verify::examination::{Examination, examine};
+use verify::intention::{CheckRequest, Declarations};
+use verify::repair::repair;
 
 /// Arguments of `check`.
 #[derive(clap::Args)]
@@ -90,22 +88,22 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     refuse_unknown(&args.ignore)?;
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
-    let scene = Scene::read(session)?;
+    let scene = BootScene::read(session)?;
     let profile = match args.profile {
         Some(word) => word.profile(),
         None => Profile::Minimal,
     };
-    let asked = intention::Asked {
+    let asked = CheckRequest {
         cpus: args.cpus.as_deref(),
         profile,
-        declarations: intention::Declarations::OfMachine,
+        declarations: Declarations::OfMachine,
     };
-    let look = || look::look(&scene, &asked, args.window);
+    let look = || examine(&scene, &asked, args.window);
     let mut looked = look()?;
     let mut mended = Vec::new();
     // Where a whole controller was taken away, its files come back before what stands in them.
     for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
-        let lines = mending::mend(session, &looked, &args.ignore)?;
+        let lines = repair(session, &looked, &args.ignore)?;
         let new: Vec<String> = lines.into_iter().filter(|line| !mended.contains(line)).collect();
         // What is refused every time is told once.
         if new.is_empty() {
@@ -135,7 +133,7 @@ fn refuse_unknown(ignore: &[String]) -> Result<(), CommandError> {
 
 fn tell(
     args: &Args,
-    looked: &Looked,
+    looked: &Examination,
     mended: &[String],
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {

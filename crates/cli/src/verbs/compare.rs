@@ -3,7 +3,6 @@
 mod grouped;
 
 use crate::foreign::recording;
-use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
@@ -11,6 +10,7 @@ use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
 use session::Session;
 use std::path::{Path, PathBuf};
+use terminal::Form;
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]

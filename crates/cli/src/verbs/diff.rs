@@ -1,7 +1,6 @@
 //! `diff`: what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
-use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use machine::settings;
 use plan::diff::Reading;
@@ -10,6 +9,7 @@ use root::Origin;
 use session::Session;
 use session::isolation::cpus;
 use std::path::PathBuf;
+use terminal::{Form, Volume};
 
 /// Arguments of `diff`.
 #[derive(clap::Args)]

@@ -1,7 +1,6 @@
 //! `explain`: what a word means, and what is wrong with a boot line.
 
 use crate::reading::Reading;
-use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
@@ -14,6 +13,7 @@ use serde::Serialize;
 use session::Session;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use terminal::Form;
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]

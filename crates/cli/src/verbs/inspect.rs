@@ -1,12 +1,12 @@
 //! `inspect`: what the machine is built of, and what isolates what now.
 
 use crate::reading::Reading;
-use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use report::{Part, View};
 use root::Origin;
 use session::Session;
 use session::isolation::existing_cpus;
+use terminal::{Form, Volume};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]

@@ -4,7 +4,6 @@ mod claim;
 pub mod described;
 pub(crate) mod frozen;
 pub(crate) mod instance;
-pub(crate) mod join;
 pub(crate) mod kept;
 pub(crate) mod policy;
 pub(crate) mod refused;
@@ -13,7 +12,6 @@ mod tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
-use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
@@ -25,11 +23,12 @@ use measure::{
 };
 use policy::{Sampler, parse_policy};
 use report::Histograms;
-use session::Session;
 use session::isolation::existing_cpus;
+use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use terminal::{Form, Volume};
 use waking::Waking;
 
 /// Arguments of `measure`.
@@ -165,10 +164,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Kind::Noise => Request::noise,
         Kind::All => Request::all,
     };
-    let door = join::door(root, &machine, &cpus);
+    let door = cpuset_entry::door(root, &machine, &cpus);
     let join = |pid: u32| {
         door.as_deref()
-            .map_or(Ok(()), |door| join::enter(session, door, pid))
+            .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
     };
     let mut request = base(cpus, shared.duration, environment, stop);
     match &args.what {

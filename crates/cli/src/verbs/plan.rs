@@ -2,7 +2,6 @@
 
 use crate::intent::Wanted;
 use crate::reading::Reading;
-use terminal::{Form, Volume};
 use crate::{CommandError, Screen, Status, plans};
 use clap::builder::PossibleValuesParser;
 use report::Length;
@@ -10,6 +9,7 @@ use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, ex
 use root::output::NewFile;
 use session::Session;
 use std::path::{Path, PathBuf};
+use terminal::{Form, Volume};
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]

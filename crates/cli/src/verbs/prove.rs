@@ -6,7 +6,6 @@ mod residue;
 mod steps;
 
 use crate::intent::Wanted;
-use terminal::Form;
 use crate::verbs::measure::kept::Kept;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
@@ -23,6 +22,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use steps::Steps;
+use terminal::Form;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

@@ -1,11 +1,11 @@
 //! `report`: what a file of any measuring tool says, in words, as JSON, or in another tool's format.
 
 use crate::foreign::{WrittenAs, recording, written_as};
-use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use formats::Recording;
 use session::Session;
 use std::path::PathBuf;
+use terminal::Form;
 
 /// Arguments of `report`.
 #[derive(clap::Args)]

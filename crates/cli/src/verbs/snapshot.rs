@@ -1,7 +1,6 @@
 //! `snapshot`: what all reading verbs need, in one archive.
 
 use crate::reading::Reading;
-use terminal::Volume;
 use crate::{CommandError, Screen, Status};
 use boot::{Files, Reads, reads};
 use machine::capture::{Also, Keep, Summary, capture};
@@ -11,6 +10,7 @@ use root::state::{LIB_DIR, RUN_DIR};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
+use terminal::Volume;
 
 /// Arguments of `snapshot`.
 #[derive(clap::Args)]

@@ -18,7 +18,6 @@ pub mod task;
 mod vm;
 mod which_knob;
 
-use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use ::study::{Record, Schedule};
 use clap::Subcommand;
@@ -31,6 +30,7 @@ use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use terminal::Form;
 use vm::Where;
 
 const EXAMPLES: &str = "A study file:\n  \

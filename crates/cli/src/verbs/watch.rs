@@ -17,8 +17,8 @@ mod shown;
 mod terminal;
 mod unit;
 
-use ::terminal::Form;
 use crate::{CommandError, Screen, Status};
+use ::terminal::Form;
 use machine::parse_duration;
 use session::Session;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! `apply --at-boot`: what the boot unit calls. It would rather do nothing than lock somebody out.
 
 use super::{Args, many};
-use crate::{CommandError, Screen, Status, verbs};
+use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
 use plan::declared::{ComesBack, PATH};
@@ -67,7 +67,7 @@ fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), CommandE
     }
     let noted = session
         .lock_boot_files()
-        .and_then(|changing| verbs::boot::note_first_sight(&changing));
+        .and_then(|changing| session::boot_files::note_first_sight(&changing));
     if let Err(error) = noted {
         screen.error(&error);
     }

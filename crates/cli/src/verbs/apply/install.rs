@@ -3,14 +3,13 @@
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::installed::{Placed, install};
-use root::{Kind, Root, Standing, changeable_by_others};
+use root::{Kind, Root, Standing};
 use serde_json::json;
 use session::Session;
+use session::boot_service::{program, reload_systemd, with_program};
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/quietcore.service");
 const SCRIPT: &str = include_str!("../../../../../packaging/init.d/quietcore");
-/// The program's path in both.
-const USUAL: &str = "/usr/local/bin/quietcore";
 
 /// What starts services on a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -43,20 +42,6 @@ pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Resul
     Ok(Status::Done)
 }
 
-/// Lets systemd read its files again, as `systemctl daemon-reload` does: its documented signal for that is SIGHUP.
-/// Where it does not run, or we may not, the next boot does.
-pub fn reload_systemd(root: &Root) {
-    if runs_systemd(root) {
-        let _ = rustix::process::kill_process(rustix::process::Pid::INIT, rustix::process::Signal::HUP);
-    }
-}
-
-/// Whether the first process is systemd.
-pub fn runs_systemd(root: &Root) -> bool {
-    matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
-        && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd")
-}
-
 fn found(root: &Root) -> Result<Init, CommandError> {
     let is_dir = |path| matches!(root.kind(path), Ok(Some(Kind::Dir)));
     if is_dir("/run/systemd/system") {
@@ -71,52 +56,6 @@ fn found(root: &Root) -> Result<Init, CommandError> {
         "neither systemd runs nor is there a directory /etc/init.d",
         "name it with --install-unit systemd or --install-unit init.d, or call `quietcore apply --at-boot` at the end of boot",
     ))
-}
-
-/// Where this program is, as the boot will find it.
-///
-/// # Errors
-/// A path that will not be there then, that a unit cannot name, or where users other than root can put another program.
-pub fn program(session: &Session) -> Result<String, CommandError> {
-    let path = session.root().link("/proc/self/exe")?.unwrap_or_default();
-    let plain = path.starts_with('/')
-        && !path.ends_with(" (deleted)")
-        && path
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
-    if !plain
-        || ["/tmp/", "/run/", "/dev/"]
-            .iter()
-            .any(|dir| path.starts_with(dir))
-    {
-        return Err(not_at_boot(
-            &path,
-            "the program has to stay where it is, under a plain path",
-        ));
-    }
-    match changeable_by_others(path.as_ref())? {
-        None => Ok(path),
-        Some((place, ownership)) => Err(not_at_boot(
-            &path,
-            &format!(
-                "root would run at each boot what others put there: {} is {ownership} (owner and group, mode)",
-                report::safe(&place.display().to_string())
-            ),
-        )),
-    }
-}
-
-fn not_at_boot(path: &str, why: &str) -> CommandError {
-    CommandError::usage(
-        format!("{} cannot be started at boot", report::safe(path)),
-        why,
-        format!("put it at {USUAL}, owned by root and writable for root alone, and call that"),
-    )
-}
-
-/// The text of a unit or a script, with this program in it.
-pub fn with_program(text: &str, program: &str) -> String {
-    text.replace(USUAL, program)
 }
 
 fn files(init: Init, program: &str) -> Vec<(String, Standing)> {

@@ -2,15 +2,16 @@
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
-use session::entries::EntryJson;
-use crate::{CommandError, Screen, Status, plans, verbs};
+use crate::{CommandError, Screen, Status, plans};
 use machine::CpuSet;
 use plan::Finding;
 use report::Length;
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
+use session::entries::EntryJson;
 use std::time::Duration;
+use verify::boot_verdict::{boot_findings, boot_status};
 
 /// JSON of `apply` for what a file declares.
 #[derive(Serialize)]
@@ -101,7 +102,7 @@ pub fn bring_all(
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }
     // After the run-time part, so that one call tells of the whole of what is declared.
-    let told = verbs::boot::told(session, file)?;
+    let told = boot_findings(session, file)?;
     screen.text(&report::findings_text(&told, screen.style()));
     let mut status = Status::Done;
     for brought in &all {
@@ -114,7 +115,7 @@ pub fn bring_all(
         }
     }
     if status == Status::Done {
-        status = verbs::boot::status(&told);
+        status = boot_status(&told);
     }
     report(file, &all, &told, screen);
     Ok(status)

@@ -6,7 +6,7 @@ use super::stream::{Known, Stream, Watched, can_do_without, known};
 use super::told::Told;
 use super::until::Found;
 use super::{Args, USUAL, begun, functions, ground, hwlat};
-use crate::verbs::measure::{default_cpus, join, with_progress};
+use crate::verbs::measure::{default_cpus, with_progress};
 use crate::{CommandError, Screen, Status};
 use blame::{Counted, Gap, Question, Reader, Target, Victim};
 use events::{Formats, NoNames};
@@ -14,6 +14,7 @@ use machine::{CpuId, CpuSet, Machine};
 use measure::{Break, Environment, Level, Note, RawGap, RawWindow, Request, Trip, Watcher};
 use report::Tracers;
 use session::Session;
+use session::cpuset_entry;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -65,10 +66,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let duration = args.duration.unwrap_or(USUAL);
     // In an isolated CPU only who is in its partition may stand.
-    let door = join::door(root, &machine, &cpus);
+    let door = cpuset_entry::door(root, &machine, &cpus);
     let enter = |pid: u32| {
         door.as_deref()
-            .map_or(Ok(()), |door| join::enter(session, door, pid))
+            .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
     };
     let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
     request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));

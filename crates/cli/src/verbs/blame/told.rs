@@ -7,13 +7,13 @@ use super::until::Found;
 use crate::program::attend::Until;
 use crate::program::child::Ended;
 use crate::program::offline;
-use terminal::Form;
 use crate::verbs::measure::senders::Told as Senders;
 use crate::{CommandError, Screen};
 use blame::Answer;
 use measure::{Environment, Note};
 use report::{Rows, Tracers};
 use serde::Serialize;
+use terminal::Form;
 
 /// Rows of a CPU that are shown without being asked for.
 const SHOWN: usize = 12;

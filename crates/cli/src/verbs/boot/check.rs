@@ -1,8 +1,5 @@
 //! `boot check`: of each parameter whether it reached the kernel, was understood, and works.
 
-use super::counting::{self, Counted};
-use super::scene::Scene;
-use super::verdict::{Looked, look};
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use boot::{Files, tuned};
@@ -11,7 +8,10 @@ use plan::boot_check::{Agreement, Answer, BootVerdict, Checked, Outcome, Truth};
 use root::Origin;
 use serde::Serialize;
 use session::Session;
+use session::boot_files::BootScene;
 use std::time::Duration;
+use verify::boot_verdict::{BootExamination, examine_boot};
+use verify::counting::{self, Counted};
 
 /// Arguments of `boot check`.
 #[derive(clap::Args)]
@@ -45,7 +45,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let is_live = session.root().origin() == Origin::Live;
-    let scene = Scene::read(session)?;
+    let scene = BootScene::read(session)?;
     let count = |asked: &CpuSet| match (is_live, asked.is_empty()) {
         (false, _) => {
             Counted::nothing("nothing can be counted on a captured machine; run it on the machine itself")
@@ -53,7 +53,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         (true, true) => Counted::nothing("the running line isolates no CPU that is online"),
         (true, false) => counting::count(session, asked, args.window),
     };
-    let Looked { verdict, unread } = look(&scene, None, count)?;
+    let BootExamination { verdict, unread } = examine_boot(&scene, None, count)?;
     let words: Vec<String> = verdict.parameters.iter().map(|one| one.word.clone()).collect();
     let notes: Vec<String> = tuned(&Files::of(scene.root))
         .and_then(|tuned| tuned.note(&words))

@@ -1,13 +1,13 @@
 //! `boot confirm`: after a good boot of the tried entry, its words go onto the default line and the entry goes.
 
+use super::change_view::{ChangeView, Mode};
 use super::nothing_to_confirm;
-use super::scene::{Scene, Shown, carry};
-use super::target::{Mode, begin};
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_line::{BootChange, note_state};
 use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
 use session::Session;
+use session::boot_files::{BootScene, carry, lock_boot_files};
 
 /// Arguments of `boot confirm`.
 #[derive(clap::Args)]
@@ -18,8 +18,8 @@ pub struct Args {}
 /// # Errors
 /// No trial, a boot that is not that of the trial, files that cannot be written.
 pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let held = begin(session, screen)?;
-    let scene = Scene::read(session)?;
+    let held = lock_boot_files(session)?;
+    let scene = BootScene::read(session)?;
     let Some(tried) = scene.kept.trial.clone() else {
         return Err(nothing_to_confirm("no entry is being tried"));
     };
@@ -49,7 +49,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     if work.runs.is_empty() {
         work.runs = gone.runs;
     }
-    let shown = Shown {
+    let shown = ChangeView {
         verb: "confirm",
         loader,
         words: &tried.words,

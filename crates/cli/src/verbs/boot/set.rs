@@ -1,10 +1,8 @@
 //! `boot set`: words onto the default line.
 
-use super::declaration::covered;
-use super::scene::{Shown, carry};
-use super::target::{Mode, Target};
+use super::change_view::{ChangeView, Mode};
+use super::target::Target;
 use super::words::Wanted;
-use crate::verbs::apply::Draft;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use boot::{Files, Kept, Need, set, tuned};
@@ -12,6 +10,9 @@ use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
 use root::Origin;
 use session::Session;
+use session::boot_files::carry;
+use session::boot_files::declaration::covered;
+use session::declaration_draft::DeclarationDraft;
 use session::declared;
 
 /// Arguments of `boot set`.
@@ -40,7 +41,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
-    let (scene, changing) = args.target.begin(session, screen)?;
+    let (scene, changing) = args.target.begin(session)?;
     let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
     let ours = scene.kept.line.as_ref();
@@ -55,7 +56,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     work.notes.extend(tie.note());
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
-    let shown = Shown {
+    let shown = ChangeView {
         verb: "set",
         loader,
         words: &chosen.words,
@@ -94,7 +95,7 @@ enum Tie {
     /// They are left as they are; these say nothing of the boot line.
     Left(Vec<PartitionName>),
     /// They say `boot = true` afterwards. No draft on a captured machine.
-    Saved(Vec<PartitionName>, Option<Draft>),
+    Saved(Vec<PartitionName>, Option<DeclarationDraft>),
 }
 
 impl Tie {
@@ -121,7 +122,7 @@ impl Tie {
             ));
         }
         let draft = match root.origin() {
-            Origin::Live => Some(Draft::on_boot_line(session, &unsaid)?),
+            Origin::Live => Some(DeclarationDraft::on_boot_line(session, &unsaid)?),
             Origin::Captured => None,
         };
         Ok(Tie::Saved(unsaid, draft))

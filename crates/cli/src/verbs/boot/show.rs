@@ -1,12 +1,12 @@
 //! `boot show`: the loader, what it offers, what of it is ours, and what is running.
 
-use super::scene::Scene;
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::Noted;
 use boot::{BootState, Entry, Files, Found, Line, Ours, contradiction, find, other_way, state_after, tuned};
 use serde::Serialize;
 use session::Session;
+use session::boot_files::BootScene;
 
 /// Arguments of `boot show`.
 #[derive(clap::Args)]
@@ -83,7 +83,7 @@ struct OursJson {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
-    let scene = Scene::read(session)?;
+    let scene = BootScene::read(session)?;
     let files = Files::of(scene.root);
     let found = match &args.loader {
         Some(_) => vec![scene.loader(args.loader.as_deref())?],

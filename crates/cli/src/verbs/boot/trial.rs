@@ -1,12 +1,13 @@
 //! `boot trial`: an entry of its own for the next boot alone.
 
-use super::scene::{Shown, carry};
-use super::target::{Mode, Target};
+use super::change_view::{ChangeView, Mode};
+use super::target::Target;
 use super::words::Wanted;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
 use session::Session;
+use session::boot_files::carry;
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -27,7 +28,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
-    let (scene, changing) = args.target.begin(session, screen)?;
+    let (scene, changing) = args.target.begin(session)?;
     let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
     let chosen = args.wanted.choose(session, loader, scene.kept.line.as_ref())?;
@@ -65,7 +66,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             next = "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.";
         }
     }
-    let shown = Shown {
+    let shown = ChangeView {
         verb: "trial",
         loader,
         words: &chosen.words,

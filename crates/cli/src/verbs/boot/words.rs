@@ -1,15 +1,15 @@
 //! Which words shall be on the line: from CPUs and a profile, for the kernel of the machine, as they are declared, or as
 //! somebody wrote them.
 
-use super::declaration::OnLine;
 use crate::CommandError;
 use crate::intent::ProfileWord;
-use boot::{Files, Loader, Ours, former_line, isolated_by, on_line};
+use boot::{Files, Loader, Ours, former_line, on_line};
 use machine::cmdline::words;
-use machine::{CpuSet, Machine};
 use plan::lint::{Facts, lint};
-use plan::{BootWish, Level, Profile, boot_line};
+use plan::{Level, Profile};
 use session::Session;
+use session::boot_files::declaration::OnLine;
+use session::boot_files::words::{Beside, ChosenWords, for_cpus};
 use session::isolation;
 
 /// What is asked for.
@@ -33,24 +33,6 @@ pub struct Wanted {
     params: Option<String>,
 }
 
-/// Whether CPUs that others put on the line stay isolated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
-    /// They do.
-    United,
-    /// They do not.
-    Alone,
-}
-
-/// The words, and what is to be said about them.
-#[derive(Default)]
-pub struct Chosen {
-    /// In this order.
-    pub words: Vec<String>,
-    /// Lines for people.
-    pub notes: Vec<String>,
-}
-
 impl Wanted {
     /// Chooses them for a machine.
     ///
@@ -61,13 +43,13 @@ impl Wanted {
         session: &Session,
         loader: &'static Loader,
         ours: Option<&Ours>,
-    ) -> Result<Chosen, CommandError> {
+    ) -> Result<ChosenWords, CommandError> {
         let root = session.root();
         let machine = session.machine();
         let facts = Facts::of_machine(&machine);
         let former = former_line(&Files::of(root), loader, ours)?;
         let mut chosen = match (&self.params, &self.cpus) {
-            (Some(text), _) => Chosen {
+            (Some(text), _) => ChosenWords {
                 words: words(text).map(str::to_owned).collect(),
                 notes: Vec::new(),
             },
@@ -109,50 +91,4 @@ impl Wanted {
             .extend(errors.map(|one| format!("{}: {}", one.subject, one.message)));
         Ok(chosen)
     }
-}
-
-/// The words that isolate CPUs on this kernel.
-///
-/// # Errors
-/// CPUs that cannot be isolated.
-pub fn for_cpus(
-    wanted: &OnLine,
-    beside: Beside,
-    machine: &Machine,
-    facts: &Facts,
-    former: &str,
-) -> Result<Chosen, CommandError> {
-    let mut notes = Vec::new();
-    let mut isolated = wanted.cpus.clone();
-    if beside == Beside::United {
-        let others = isolated_by(former).unwrap_or_default().minus(&isolated);
-        if !others.is_empty() {
-            notes.push(format!(
-                "CPU {others} is isolated by the line already and stays so (--only leaves it out)"
-            ));
-            isolated = isolated.or(&others);
-        }
-    }
-    let all = machine.topology.present_cpus().or(&machine.topology.online);
-    let housekeeping = all.minus(&isolated);
-    let lowest: CpuSet = all.first().into_iter().collect();
-    if isolated.intersects(&lowest) {
-        return Err(CommandError::usage(
-            format!("CPU {lowest} cannot be isolated"),
-            "the lowest CPU starts the machine, and much of the kernel expects it to serve everybody",
-            format!("choose among CPU {}", all.minus(&lowest)),
-        ));
-    }
-    let wish = BootWish {
-        isolated: &isolated,
-        housekeeping: &housekeeping,
-        profile: wanted.profile,
-    };
-    let line = boot_line(&wish, facts);
-    let said = line.findings.iter().filter(|one| one.level > Level::Info);
-    notes.extend(said.map(|one| format!("{}: {}", one.subject, one.message)));
-    let words = words(line.line.as_deref().unwrap_or_default())
-        .map(str::to_owned)
-        .collect();
-    Ok(Chosen { words, notes })
 }

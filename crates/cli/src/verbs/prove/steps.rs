@@ -1,10 +1,10 @@
 //! The steps of `prove` as they happen: timed, shown, kept for the report.
 
 use crate::CommandError;
-use terminal::Volume;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::prove::{Outcome, Step};
 use std::time::{Duration, Instant};
+use terminal::Volume;
 
 /// The steps so far.
 pub struct Steps {

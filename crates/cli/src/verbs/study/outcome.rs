@@ -2,7 +2,6 @@
 
 use super::directory::{Directory, GivenUp};
 use super::which_knob;
-use terminal::Form;
 use crate::{CommandError, Screen};
 use compare::{Compared, Set, compared};
 use formats::Recording;
@@ -12,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use study::heat::{Heat, apart};
 use study::{Axis, Cell, Study};
+use terminal::Form;
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]

@@ -13,7 +13,6 @@ use super::conduct::{self, Bounds, Ending};
 use super::directory::Directory;
 use super::foresee::Foreseen;
 use super::outcome::Outcome;
-use crate::verbs::boot;
 use crate::{CommandError, Screen, Status};
 use ::boot::OneBoot;
 use apply::restarts::{Restart, Stage, UnderWay};
@@ -21,6 +20,7 @@ use ground::running_line;
 use lasting::Resumes;
 use machine::CpuSet;
 use session::Session;
+use session::boot_files::once;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use study::{Boot, Here, Next, Schedule, Sitting, Tried, next};
@@ -191,7 +191,7 @@ pub fn go_on(
                 };
                 lasting::note(session, &step(Stage::Restarts, sitting, schedule))?;
                 if !boot.is_plain() {
-                    boot::choose_once(session, &entry(boot, &foreseen.cpus), screen)?;
+                    once::choose_once(session, &entry(boot, &foreseen.cpus))?;
                 }
                 let text = format!(
                     "repetition {}, boot {}; {} restarts are left",
@@ -241,7 +241,7 @@ pub fn end(session: &Session, screen: &mut Screen) {
 
 /// Says, or sees to it, that the machine comes back to the line that it always has.
 fn back_to_own_line(session: &Session, screen: &mut Screen) {
-    if !boot::is_once(&running_line(session)) {
+    if !once::is_once(&running_line(session)) {
         return;
     }
     match lasting::resumes(session) {
@@ -256,7 +256,7 @@ fn back_to_own_line(session: &Session, screen: &mut Screen) {
 
 /// Says so where this boot has a line of the study still.
 pub fn tell_line(session: &Session, screen: &Screen) {
-    if boot::is_once(&running_line(session)) {
+    if once::is_once(&running_line(session)) {
         screen.note("this boot has the study's line still; the next one has the machine's own\n");
     }
 }

@@ -4,13 +4,13 @@ use super::asked::{Answer, Asked, Row};
 use super::input::{Account, longest_runs};
 use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
-use terminal::Form;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, Whose};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
+use terminal::Form;
 
 /// Arguments of `trace longest-run`.
 #[derive(clap::Args)]

@@ -4,12 +4,12 @@ use super::asked::{Answer, Asked, Row};
 use super::input::each_step;
 use super::latency::{Latency, Question};
 use super::{milliseconds, seconds};
-use terminal::Form;
 use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
+use terminal::Form;
 
 /// Arguments of `trace max-latency`.
 #[derive(clap::Args)]

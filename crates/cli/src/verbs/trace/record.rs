@@ -6,7 +6,6 @@
 use super::watched::{Over, Watched};
 use crate::program::attend::Until;
 use crate::program::offline;
-use terminal::Form;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::kept;
@@ -24,6 +23,7 @@ use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use terminal::Form;
 use trace::{Catalogue, Spooled, Spooler, TraceError, catalogue};
 
 /// Arguments of `trace record`, and of whoever records before it looks.

@@ -1,12 +1,13 @@
 //! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
 
 use crate::CommandError;
-use crate::verbs::apply::reload_systemd;
 use apply::installed::{Placed, Removed, put_aside, remove};
 use apply::{Force, Lasting, boot_attempt};
 use plan::declared::PATH;
 use root::Standing;
 use root::state::LIB_DIR;
+use session::boot_files::clearing::clear_all;
+use session::boot_service::reload_systemd;
 use session::{ChangeLock, Session};
 
 /// What is left of us besides the state of this boot.
@@ -40,7 +41,7 @@ pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Res
     if let Some(state) = session.lasting_state()? {
         let lasting = Lasting(&state);
         removed = remove(live, &lasting, force, &[PATH])?;
-        crate::verbs::boot::clear_all(session, changing, &mut removed)?;
+        clear_all(session, changing, &mut removed)?;
         if boot_attempt::forget(&lasting)? {
             removed.placed.push(gone(&format!("{LIB_DIR}/boot-attempt")));
         }

@@ -1,12 +1,12 @@
 //! What `check` is asked for the view.
 
 use crate::CommandError;
-use crate::verbs::boot;
-use crate::verbs::check::intention::{Asked, Declarations};
-use crate::verbs::check::look::{self, Looked};
 use plan::Profile;
 use session::Session;
+use session::boot_files::BootScene;
 use std::time::Duration;
+use verify::examination::{Examination, examine};
+use verify::intention::{CheckRequest, Declarations};
 
 /// What `check` is asked.
 #[derive(Clone, Debug)]
@@ -20,13 +20,13 @@ impl Asking {
     ///
     /// # Errors
     /// As `check`.
-    pub fn look(&self, session: &Session, window: Duration) -> Result<Looked, CommandError> {
-        let asked = Asked {
+    pub fn look(&self, session: &Session, window: Duration) -> Result<Examination, CommandError> {
+        let asked = CheckRequest {
             cpus: self.cpus.as_deref(),
             profile: Profile::Minimal,
             declarations: Declarations::OfMachine,
         };
         session.refresh();
-        look::look(&boot::Scene::read(session)?, &asked, window)
+        examine(&BootScene::read(session)?, &asked, window)
     }
 }

@@ -1,16 +1,16 @@
 //! What `check` looked at and found, as the scene of the view.
 
-use crate::verbs::check::look::Looked;
 use check::{Case, Found, judge};
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
 use plan::Level;
+use verify::examination::Examination;
 use watch::{Interrupt, Place, Scene, Seen, Thread};
 
 /// Threads that a scene holds at most; the rest is what `quietcore inspect --tasks` is for.
 const MOST_THREADS: usize = 1_000;
 
 /// The scene.
-pub fn of(looked: &Looked) -> Scene {
+pub fn of(looked: &Examination) -> Scene {
     let machine = &looked.machine;
     let isolated = looked.intention.cpus();
     let judged = judge(

@@ -1,13 +1,13 @@
 //! `watch --daemon --install-unit`: a unit of systemd that starts the daemon at boot; `--remove-unit` takes it back. Files
 //! and a link, noted with what stood there; nothing is called.
 
-use crate::verbs::apply::{program, reload_systemd, with_program};
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, install, remove_some};
 use apply::{Force, Lasting};
 use root::{Kind, Standing};
 use serde_json::json;
 use session::Session;
+use session::boot_service::{program, reload_systemd, with_program};
 
 const TEXT: &str = include_str!("../../../../../packaging/systemd/quietcore-watch.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-watch.service";

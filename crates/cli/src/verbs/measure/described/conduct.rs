@@ -1,6 +1,6 @@
 //! Conducts a described run: the programs and loads first, then the samplers, the screen meanwhile, the files at the end.
 
-use super::super::{join, nanoseconds};
+use super::super::nanoseconds;
 use super::display::Display;
 use super::settle::Settled;
 use super::statistics;
@@ -11,7 +11,7 @@ use measure::configuration::{Configuration, Memory};
 use measure::load::{Load, LoadKind};
 use measure::programs::{ProgramResult, Programs, Tended};
 use measure::{Environment, Level, MeasureError, Measurement, Note, Progress, Request};
-use session::Session;
+use session::{Session, cpuset_entry};
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -39,10 +39,10 @@ pub fn conduct(
         loads.push(Load::start(cpus, &[*kind])?);
     }
     let measured: CpuSet = settled.lanes.iter().map(|lane| lane.cpu).collect();
-    let door = join::door(root, machine, &measured);
+    let door = cpuset_entry::door(root, machine, &measured);
     let join = |pid: u32| {
         door.as_deref()
-            .map_or(Ok(()), |door| join::enter(session, door, pid))
+            .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
     };
     let mut request = Request::new(settled.lanes.clone(), environment, stop);
     if door.is_some() {

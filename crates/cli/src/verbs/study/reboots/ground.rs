@@ -3,11 +3,11 @@
 use super::super::foresee::Foreseen;
 use super::entry;
 use crate::CommandError;
-use crate::verbs::apply::{program, runs_systemd};
-use crate::verbs::boot;
 use machine::kernel::{parse_config, parse_version};
 use machine::{Kernel, Preemption};
 use session::Session;
+use session::boot_files::once;
+use session::boot_service::{program, runs_systemd};
 use study::is_image;
 
 /// Refuses a study that this machine cannot be booted for, or that is not in a state to begin.
@@ -29,7 +29,7 @@ pub fn refuse_impossible(session: &Session, foreseen: &Foreseen) -> Result<(), C
         program(session)?;
     }
     for boot in foreseen.study.boots.iter().filter(|boot| !boot.is_plain()) {
-        boot::foresee_once(session, &entry(boot, &foreseen.cpus))?;
+        once::foresee_once(session, &entry(boot, &foreseen.cpus))?;
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ pub fn kernels_not_started(session: &Session, foreseen: &Foreseen) -> Vec<String
     let boots = foreseen.study.boots.iter();
     let mut why: Vec<String> = Vec::new();
     for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
-        if let Err(error) = boot::foresee_once(session, &entry(boot, &foreseen.cpus)) {
+        if let Err(error) = once::foresee_once(session, &entry(boot, &foreseen.cpus)) {
             let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
             let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
             if !why.contains(&reason) {

@@ -1,14 +1,14 @@
 //! What a study that restarts the machine leaves on its disk: the note, the unit that goes on with it, the entry for one boot.
 //! All of it is taken away at its end, by whoever ends it.
 
-use crate::verbs::apply::{program, reload_systemd, runs_systemd, with_program};
-use crate::verbs::boot;
 use crate::{CommandError, Screen, Status};
 use apply::installed::{install, remove_some};
 use apply::restarts::{self, Restart, UnderWay};
 use apply::{Force, Lasting};
 use root::Standing;
 use session::Session;
+use session::boot_files::once;
+use session::boot_service::{program, reload_systemd, runs_systemd, with_program};
 
 const TEXT: &str = include_str!("../../../../../../packaging/systemd/quietcore-study.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
@@ -86,7 +86,7 @@ pub fn note(session: &Session, step: &Restart) -> Result<(), CommandError> {
 /// What of it could not be put back; the note stays then.
 pub fn put_back(session: &Session, screen: &mut Screen) -> Result<Vec<String>, CommandError> {
     let changing = session.lock()?;
-    let mut left = boot::forget_once(session, &changing)?;
+    let mut left = once::forget_once(session, &changing)?;
     let Some(state) = session.lasting_state()? else {
         return Ok(left);
     };

@@ -1,12 +1,12 @@
 //! What the results of a study about knobs show, as text and as JSON.
 
 use crate::Screen;
-use terminal::Form;
 use crate::verbs::study::directory::Directory;
 use crate::verbs::study::outcome::{self, CellJson};
 use ::study::which_knob::{Answered, answered, least_repetitions};
 use formats::Recording;
 use serde::Serialize;
+use terminal::Form;
 
 /// JSON of the answer.
 #[derive(Serialize)]

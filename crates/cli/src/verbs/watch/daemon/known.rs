@@ -1,8 +1,8 @@
 //! What the daemon knows, handed to whoever gives its metrics.
 
 use super::Daemon;
-use session::seconds_now;
 use check::Intention;
+use session::seconds_now;
 use watch::drift::Line;
 use watch::metrics::{self, Since, Wanted};
 

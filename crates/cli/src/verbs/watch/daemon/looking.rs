@@ -5,9 +5,6 @@
 
 use super::configuration::Configuration;
 use crate::CommandError;
-use crate::verbs::boot;
-use crate::verbs::check::intention::{self, Asked, Declarations};
-use crate::verbs::check::look::{cases, cases_from};
 use check::{Case, Counters, Evidence, Found, Intention, Means, check_layers};
 use machine::{Machine, settings};
 use observe::Activity;
@@ -15,7 +12,12 @@ use plan::Profile;
 use plan::declared::Watching;
 use root::Root;
 use session::Session;
+use session::boot_files::BootScene;
 use session::declared::DeclaredFile;
+use verify::boot_verdict::examine_boot_on;
+use verify::counting::Counted;
+use verify::examination::{cases, cases_from};
+use verify::intention::{self, CheckRequest, Declarations};
 use watch::drift::{Kept, Layers};
 
 /// What was seen and found.
@@ -47,12 +49,12 @@ pub fn look(
     };
     let boot = match layers.has("boot line") {
         true => {
-            let scene = boot::Scene::read(session)?;
-            let counted = boot::Counted::nothing("the daemon counts on its own");
+            let scene = BootScene::read(session)?;
+            let counted = Counted::nothing("the daemon counts on its own");
             // Never the file as it is now: half of one would keep every layer from being asked.
             let nothing = DeclaredFile::empty();
             let file = configuration.file.as_ref().unwrap_or(&nothing);
-            Some(boot::look_at(&scene, Some(file), &machine, counted)?.verdict)
+            Some(examine_boot_on(&scene, Some(file), &machine, counted)?.verdict)
         }
         false => None,
     };
@@ -95,7 +97,7 @@ pub fn wanted(
     cpus: Option<&str>,
     file: Option<&DeclaredFile>,
 ) -> Result<Intention, CommandError> {
-    let asked = Asked {
+    let asked = CheckRequest {
         cpus,
         profile: Profile::Minimal,
         declarations: Declarations::These(file),

@@ -3,12 +3,12 @@
 use super::configuration::Configuration;
 use super::outlets::Outlets;
 use super::sources::Sources;
-use session::seconds_now;
 use crate::{CommandError, Status};
 use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};
 use serde::{Deserialize, Serialize};
 use session::Session;
+use session::seconds_now;
 use std::time::Duration;
 use watch::drift::{Layers, Ledger};
 

@@ -7,7 +7,6 @@ mod serving;
 
 use super::configuration::Configuration;
 use crate::program::aside::step_aside;
-use session::seconds_now;
 use machine::CpuSet;
 use observe::Sample;
 use plan::declared::Watching;
@@ -15,6 +14,7 @@ use root::output::{Draft, Durability, Readers};
 use root::{Root, told};
 use serving::Server;
 use session::Session;
+use session::seconds_now;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;

@@ -2,11 +2,11 @@
 //! refused is told once.
 
 use super::looking::{Looked, is_told, kept};
-use session::seconds_now;
-use crate::verbs::check::mending::mend_found;
 use check::Found;
 use plan::declared::Watching;
 use session::Session;
+use session::seconds_now;
+use verify::repair::repair_found;
 use watch::drift::{Line, May, Repairs};
 
 /// What was repaired when.
@@ -44,7 +44,7 @@ impl Repairing {
             return lines;
         }
         session.refresh();
-        let mended = match mend_found(session, &mendable) {
+        let mended = match repair_found(session, &mendable) {
             Ok(mended) => mended,
             // Another one at work, or a full disk: nothing was tried, so the next question tries it.
             Err(error) => {

@@ -1,19 +1,25 @@
-//! What every boot verb looks at, and the one way to carry a change out and to show it.
+//! The boot files of a machine with what quietcore has put into them, and the one way to change them.
+//!
+//! Only commands that change something lock the files: what an earlier change left unfinished is undone first.
 
-use super::target::Mode;
-use crate::{CommandError, Screen};
-use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, read_captured};
+pub mod clearing;
+pub mod declaration;
+pub mod once;
+pub mod words;
+
+use crate::{ChangeLock, Session};
+use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, finish, note_state, read_captured};
 use apply::{ApplyError, Lasting};
 use boot::{
-    After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line,
+    After, BootError, BootState, Files, Found, Kept, Limit, Loader, MARK, choose, limit, missing_words,
+    on_line, state_after,
 };
+use plan::boot_check::{OurWords, Stage};
 use root::state::LIB_DIR;
-use root::{Origin, Root};
-use serde::Serialize;
-use session::{ChangeLock, Session};
+use root::{Failure, Origin, Root};
 
 /// A machine, its boot files and what is ours in them.
-pub struct Scene<'s> {
+pub struct BootScene<'s> {
     /// The session that it belongs to.
     pub session: &'s Session,
     /// Its files.
@@ -32,16 +38,16 @@ pub struct Scene<'s> {
     pub unknown: Option<String>,
 }
 
-impl<'s> Scene<'s> {
+impl<'s> BootScene<'s> {
     /// Reads it.
     ///
     /// # Errors
     /// A journal that cannot be understood.
-    pub fn read(session: &'s Session) -> Result<Scene<'s>, CommandError> {
+    pub fn read(session: &'s Session) -> Result<BootScene<'s>, Failure> {
         let root = session.root();
         let running = root.value("/proc/cmdline")?.unwrap_or_default();
         let boot_id = session.boot_id();
-        let mut scene = Scene {
+        let mut scene = BootScene {
             running,
             kept: Kept::default(),
             after: After::SameBoot,
@@ -70,7 +76,7 @@ impl<'s> Scene<'s> {
                 scene.unfinished = notes.is_unfinished();
             }
             Err(error) => {
-                let CommandError { what, why, .. } = error.into();
+                let Failure { what, why, .. } = error.into();
                 scene.unknown = Some(format!("{what}: {why}"));
             }
         }
@@ -81,7 +87,7 @@ impl<'s> Scene<'s> {
     ///
     /// # Errors
     /// None, another one, or several.
-    pub fn loader(&self, named: Option<&str>) -> Result<Found, CommandError> {
+    pub fn loader(&self, named: Option<&str>) -> Result<Found, Failure> {
         let files = Files::of(self.root);
         let ours = self.kept.line.as_ref().or(self.kept.trial.as_ref());
         let named = named.or_else(|| ours.map(|ours| ours.loader.as_str()));
@@ -106,7 +112,7 @@ impl<'s> Scene<'s> {
     ///
     /// # Errors
     /// The line that would be cut.
-    pub fn check_running(&self, words: &[String]) -> Result<(), CommandError> {
+    pub fn check_running(&self, words: &[String]) -> Result<(), Failure> {
         let Limit { most, who } = self.limit();
         let length = on_line(&self.running, words).len();
         if length <= most {
@@ -133,9 +139,9 @@ pub fn carry(
     change: &BootChange,
     loader: &'static Loader,
     wanted: Option<Vec<String>>,
-) -> Result<(), CommandError> {
+) -> Result<(), Failure> {
     // Half a change helps nobody: a signal is looked at when it is done.
-    session::stop_flag();
+    crate::stop_flag();
     let state = session.made_lasting_state()?;
     let boot_id = changing.session.boot_id();
     let good = || {
@@ -162,11 +168,11 @@ pub fn carry(
     // A directory that is empty again was made for this.
     session.discard_empty_lasting_state()?;
     carried.map_err(|error| match &error {
-        ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => CommandError {
+        ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => Failure {
             next: "make room on that file system, then try again".to_owned(),
             ..error.into()
         },
-        ApplyError::RolledBack { errno: Some(libc::EROFS), .. } => CommandError {
+        ApplyError::RolledBack { errno: Some(libc::EROFS), .. } => Failure {
             next: "mount it writable (`mount -o remount,rw`), then try again; image-based systems take their line from the image"
                 .to_owned(),
             ..error.into()
@@ -175,91 +181,72 @@ pub fn carry(
     })
 }
 
-/// JSON of the verbs that change.
-#[derive(Serialize)]
-pub struct Report<'a> {
-    schema: &'static str,
-    verb: &'static str,
-    loader: &'static str,
-    words: &'a [String],
-    dry_run: bool,
-    changed: bool,
-    edits: Vec<EditJson<'a>>,
-    runs: Vec<String>,
-    notes: &'a [String],
-    drift: &'a [String],
-    next: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct EditJson<'a> {
-    path: &'a str,
-    before: Option<&'a str>,
-    after: Option<&'a str>,
-}
-
-/// What is shown of a change before it is made.
-pub struct Shown<'a> {
-    /// The verb.
-    pub verb: &'static str,
-    /// Whose files.
-    pub loader: &'static Loader,
-    /// The words.
-    pub words: &'a [String],
-    /// What is done.
-    pub work: &'a Work,
-    /// Whether it is.
-    pub mode: Mode,
-}
-
-impl Shown<'_> {
-    /// The difference, the tools and the notes.
-    pub fn show(&self, screen: &mut Screen) {
-        let mut text = report::safe_lines(&diff(&self.work.edits));
-        let word = match self.mode {
-            Mode::Real => "then runs",
-            Mode::Shown => "then would run",
-        };
-        for run in &self.work.runs {
-            text.push_str(&format!("{word}: {}\n", report::safe(&run.text())));
+/// The right to change boot files; what an earlier call left unfinished is taken back first, and what this boot has of the
+/// last change is noted.
+///
+/// # Errors
+/// No permission, another quietcore at work, files that cannot be given back.
+pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
+    let changing = session.lock_boot_files()?;
+    if let Some(state) = session.lasting_state()? {
+        let done = finish(&Runner::new(session.writable()?.clone()), &Lasting(&state))?;
+        if let Some(done) = done {
+            let paths = done.restored.join(", ");
+            session.note(&format!("an unfinished change was undone: {paths}\n"));
+            done.left
+                .iter()
+                .for_each(|line| session.note(&format!("left alone: {line}\n")));
         }
-        for note in &self.work.notes {
-            text.push_str(&format!("note: {}\n", report::safe(note)));
-        }
-        for left in &self.work.left {
-            text.push_str(&format!("left alone: {}\n", report::safe(left)));
-        }
-        screen.text(&text);
+        note_first_sight(&changing)?;
     }
-
-    /// The last line, and the JSON.
-    pub fn done(&self, next: Option<&str>, screen: &mut Screen) {
-        let end = match (self.work.is_nothing(), self.mode) {
-            (true, _) => "Nothing has to be changed.\n".to_owned(),
-            (false, Mode::Shown) => "Nothing was written (--dry-run).\n".to_owned(),
-            (false, Mode::Real) => next.map(|next| format!("{next}\n")).unwrap_or_default(),
-        };
-        screen.text(&end);
-        screen.json(&Report {
-            schema: "quietcore.boot/1",
-            verb: self.verb,
-            loader: self.loader.name,
-            words: self.words,
-            dry_run: self.mode == Mode::Shown,
-            changed: !self.work.is_nothing() && self.mode == Mode::Real,
-            edits: self.work.edits.iter().map(edit_json).collect(),
-            runs: self.work.runs.iter().map(Run::text).collect(),
-            notes: &self.work.notes,
-            drift: &self.work.left,
-            next,
-        });
-    }
+    Ok(changing)
 }
 
-fn edit_json(edit: &Edit) -> EditJson<'_> {
-    EditJson {
-        path: &edit.path,
-        before: edit.before.as_deref(),
-        after: edit.after.as_deref(),
+/// Notes on the disk what this boot has of the words that are ours, where it is another boot than that of the change, and
+/// the first of which that can be said. Only verbs that change something may: `boot show` and `boot check` write nothing.
+///
+/// # Errors
+/// A journal that cannot be read or written.
+pub fn note_first_sight(changing: &ChangeLock) -> Result<(), Failure> {
+    let session = changing.session;
+    let Some(state) = session.lasting_state()? else {
+        return Ok(());
+    };
+    let scene = BootScene::read(session)?;
+    if scene.after == After::AnotherBoot
+        && let Some(ours) = ours(&scene).first()
+    {
+        let seen = match ours.stage {
+            Stage::Pending => BootState::Pending,
+            Stage::Live => BootState::Live,
+            Stage::Reverted => BootState::Reverted,
+        };
+        note_state(&Lasting(&state), changing.session.boot_id().as_deref(), seen)?;
+    }
+    Ok(())
+}
+
+/// The words of ours that this boot should have. The boot of a trial has its words and not those of the default line.
+#[must_use]
+pub fn ours(scene: &BootScene) -> Vec<OurWords> {
+    let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
+        BootState::Pending => Stage::Pending,
+        BootState::Live => Stage::Live,
+        BootState::Reverted => Stage::Reverted,
+    };
+    let of = |words: &Vec<String>| OurWords {
+        words: words.clone(),
+        stage: stage(words),
+    };
+    let (line, trial) = (scene.kept.line.as_ref(), scene.kept.trial.as_ref());
+    let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();
+    match trial {
+        // The default line was started since on purpose, where the trial was only written in this boot.
+        Some(trial) if tried || scene.after == After::AnotherBoot => vec![of(&trial.words)],
+        _ => line
+            .into_iter()
+            .chain(trial)
+            .map(|ours| of(&ours.words))
+            .collect(),
     }
 }

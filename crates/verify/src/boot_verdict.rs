@@ -1,22 +1,18 @@
 //! What `boot check` answers, from everything that can be known: also for `apply`, which tells of the boot part.
 
-use super::counting::Counted;
-use super::declaration;
-use super::scene::Scene;
-use crate::{CommandError, Status};
-use boot::{After, BootState, MARK, missing_words, state_after};
+use crate::counting::Counted;
 use machine::{CpuSet, Machine, Settings, cmdline};
-use plan::boot_check::{
-    BootVerdict, Evidence, OurWords, Stage, asked_cpus, boot_check, paths, told_of_boot_part,
-};
+use plan::boot_check::{BootVerdict, Evidence, asked_cpus, boot_check, paths, told_of_boot_part};
 use plan::declared::BootPart;
 use plan::lint::{Facts, Outcome as Said};
 use plan::{Finding, Level};
+use root::{Failure, Status};
 use session::Session;
+use session::boot_files::{BootScene, declaration, ours};
 use session::declared::{self, DeclaredFile};
 
 /// The verdict, and what could not be read for it.
-pub struct Looked {
+pub struct BootExamination {
     /// The verdict.
     pub verdict: BootVerdict,
     /// One line for each.
@@ -27,29 +23,29 @@ pub struct Looked {
 ///
 /// # Errors
 /// A file of declarations that cannot be understood.
-pub fn look(
-    scene: &Scene,
+pub fn examine_boot(
+    scene: &BootScene,
     file: Option<&DeclaredFile>,
     count: impl FnOnce(&CpuSet) -> Counted,
-) -> Result<Looked, CommandError> {
+) -> Result<BootExamination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let machine = session.machine();
     let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
     let counted = count(&asked.and(&machine.topology.online));
     // After the window, so that it tells who came to the CPUs meanwhile.
-    look_at(scene, file, &machine.with_tasks_and_interrupts(root), counted)
+    examine_boot_on(scene, file, &machine.with_tasks_and_interrupts(root), counted)
 }
 
 /// The same for whoever has read the machine, with tasks and interrupts, and has counted already.
 ///
 /// # Errors
 /// A file of declarations that cannot be understood.
-pub fn look_at(
-    scene: &Scene,
+pub fn examine_boot_on(
+    scene: &BootScene,
     file: Option<&DeclaredFile>,
     machine: &Machine,
     counted: Counted,
-) -> Result<Looked, CommandError> {
+) -> Result<BootExamination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let mut facts = Facts::of_machine(machine);
     facts.outcome = Some(Said {
@@ -96,50 +92,27 @@ pub fn look_at(
         .collect();
     unread.extend(scene.unknown.clone());
     unread.extend(amiss);
-    Ok(Looked { verdict, unread })
+    Ok(BootExamination { verdict, unread })
 }
 
 /// What `apply` says of the boot part of what it brought into force; nothing where none is declared.
 ///
 /// # Errors
 /// A journal of the boot line that cannot be understood.
-pub fn told(session: &Session, file: &DeclaredFile) -> Result<Vec<Finding>, CommandError> {
+pub fn boot_findings(session: &Session, file: &DeclaredFile) -> Result<Vec<Finding>, Failure> {
     if file.declarations.iter().all(|one| one.boot != BootPart::OnLine) {
         return Ok(Vec::new());
     }
     let nothing = |_: &CpuSet| Counted::nothing("`quietcore boot check` counts");
-    let looked = look(&Scene::read(session)?, Some(file), nothing)?;
+    let looked = examine_boot(&BootScene::read(session)?, Some(file), nothing)?;
     Ok(told_of_boot_part(&looked.verdict))
 }
 
-/// The status of findings of [`told`].
-pub fn status(told: &[Finding]) -> Status {
-    match told.iter().any(|finding| finding.level == Level::Error) {
+/// The status of findings of [`boot_findings`].
+#[must_use]
+pub fn boot_status(findings: &[Finding]) -> Status {
+    match findings.iter().any(|finding| finding.level == Level::Error) {
         true => Status::Failed,
         false => Status::Done,
-    }
-}
-
-/// The words of ours that this boot should have. The boot of a trial has its words and not those of the default line.
-pub fn ours(scene: &Scene) -> Vec<OurWords> {
-    let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
-        BootState::Pending => Stage::Pending,
-        BootState::Live => Stage::Live,
-        BootState::Reverted => Stage::Reverted,
-    };
-    let of = |words: &Vec<String>| OurWords {
-        words: words.clone(),
-        stage: stage(words),
-    };
-    let (line, trial) = (scene.kept.line.as_ref(), scene.kept.trial.as_ref());
-    let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();
-    match trial {
-        // The default line was started since on purpose, where the trial was only written in this boot.
-        Some(trial) if tried || scene.after == After::AnotherBoot => vec![of(&trial.words)],
-        _ => line
-            .into_iter()
-            .chain(trial)
-            .map(|ours| of(&ours.words))
-            .collect(),
     }
 }

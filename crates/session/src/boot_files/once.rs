@@ -1,23 +1,22 @@
 //! An entry for the next boot alone, for verbs that restart the machine themselves.
 
-use super::clear::trial_work;
-use super::scene::{Scene, carry};
-use super::target::begin;
-use crate::{CommandError, Screen, Status};
+use super::clearing::trial_work;
+use super::{BootScene, carry, lock_boot_files};
+use crate::{ChangeLock, Session};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, Loader, MARK, OneBoot, Work, trial};
 use machine::cmdline::words;
-use session::{ChangeLock, Session};
+use root::{Failure, Status};
 
 /// Whether this machine can start an entry with these words, and with that kernel, once. Nothing is written.
 ///
 /// # Errors
 /// A loader that cannot, words that it does not take, a line that is too long, a kernel that no entry starts, somebody's own
 /// trial.
-pub(crate) fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), CommandError> {
-    let scene = Scene::read(session)?;
+pub fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
+    let scene = BootScene::read(session)?;
     if scene.kept.trial.is_some() {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Conflict,
             "a boot line is being tried already",
             "there is one entry for a trial",
@@ -31,13 +30,9 @@ pub(crate) fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Co
 ///
 /// # Errors
 /// As [`foresee_once`], and files that cannot be written; everything is as before then.
-pub(crate) fn choose_once(
-    session: &Session,
-    wanted: &OneBoot,
-    screen: &mut Screen,
-) -> Result<(), CommandError> {
-    let changing = begin(session, screen)?;
-    let scene = Scene::read(session)?;
+pub fn choose_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
+    let changing = lock_boot_files(session)?;
+    let scene = BootScene::read(session)?;
     let (loader, work, once) = work(&scene, wanted)?;
     let change = BootChange {
         before: scene.kept.clone(),
@@ -56,9 +51,9 @@ pub(crate) fn choose_once(
 ///
 /// # Errors
 /// Files that cannot be written.
-pub(crate) fn forget_once(session: &Session, changing: &ChangeLock) -> Result<Vec<String>, CommandError> {
+pub fn forget_once(session: &Session, changing: &ChangeLock) -> Result<Vec<String>, Failure> {
     let _boot_files = changing.with_boot_files()?;
-    let scene = Scene::read(session)?;
+    let scene = BootScene::read(session)?;
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());
     };
@@ -77,11 +72,12 @@ pub(crate) fn forget_once(session: &Session, changing: &ChangeLock) -> Result<Ve
 }
 
 /// Whether the running kernel was started by an entry for one boot.
-pub(crate) fn is_once(line: &str) -> bool {
+#[must_use]
+pub fn is_once(line: &str) -> bool {
     words(line).any(|word| word == MARK)
 }
 
-fn work(scene: &Scene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once), CommandError> {
+fn work(scene: &BootScene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once), Failure> {
     let loader = scene.loader(None)?.loader;
     scene.check_running(&wanted.words)?;
     let files = Files::of(scene.root);
@@ -90,7 +86,7 @@ fn work(scene: &Scene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once)
         Chosen::By(run) => Once::Tool(run),
         Chosen::OneShot(entry) => Once::Entry(entry),
         Chosen::Reboot(_) => {
-            return Err(CommandError::new(
+            return Err(Failure::new(
                 Status::Unable,
                 format!(
                     "{} starts an entry once only where the restart asks for it",

@@ -1,19 +1,18 @@
 //! The boot line and `/etc/quietcore.toml` as one intention: which CPUs the file wants on the line, which words that is, and
 //! which of its partitions a line covers.
 
-use super::scene::Scene;
+use super::BootScene;
 use super::words::{Beside, for_cpus};
-use crate::CommandError;
+use crate::Session;
+use crate::declared::{self, DeclaredFile};
+use crate::isolation::existing_cpus;
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::Profile;
 use plan::boot_check::{Declared, InForce};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
-use root::Root;
-use session::Session;
-use session::declared::{self, DeclaredFile};
-use session::isolation::existing_cpus;
+use root::{Failure, Root};
 
 /// What is wanted on the boot line.
 pub struct OnLine {
@@ -33,7 +32,7 @@ impl OnLine {
         _root: &Root,
         machine: &Machine,
         named: Option<&str>,
-    ) -> Result<OnLine, CommandError> {
+    ) -> Result<OnLine, Failure> {
         let file = declared::read(session, None)?;
         let all = file
             .as_ref()
@@ -42,7 +41,7 @@ impl OnLine {
         if let Some(name) = named
             && all.iter().all(|one| one.name().as_str() != name)
         {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 format!("{PATH} declares no partition {}", report::safe(name)),
                 "no table [[partition]] there has this name",
                 "name CPUs with --cpus 2-3, or declare it with `quietcore apply --partition NAME --cpus LIST --save`",
@@ -52,7 +51,7 @@ impl OnLine {
         match (file.as_ref(), OnLine::of(all.iter().filter(wanted), machine)) {
             (Some(file), Err((line, error))) => Err(file.at(line, error)),
             (_, Ok(Some(on_line))) => Ok(on_line),
-            _ => Err(CommandError::usage(
+            _ => Err(Failure::usage(
                 "there are no words for the boot line",
                 format!(
                     "neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"
@@ -66,7 +65,7 @@ impl OnLine {
     fn of<'a>(
         wanted: impl Iterator<Item = &'a Declaration>,
         machine: &Machine,
-    ) -> Result<Option<OnLine>, (usize, CommandError)> {
+    ) -> Result<Option<OnLine>, (usize, Failure)> {
         let reach = |profile: Profile| match profile {
             Profile::Minimal => 0,
             Profile::Balanced => 1,
@@ -92,10 +91,10 @@ impl OnLine {
     }
 }
 
-fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, CommandError> {
+fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, Failure> {
     match &one.cpus {
         CpuWish::Named(expression) => existing_cpus(expression, machine),
-        CpuWish::Chosen { .. } => Err(CommandError::usage(
+        CpuWish::Chosen { .. } => Err(Failure::usage(
             format!(
                 "the CPUs of partition {} are chosen when it is applied",
                 one.name()
@@ -127,7 +126,12 @@ pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
 }
 
 /// The words that the declared partitions ask of the line. Of the two ways to treat CPUs of others the one that the line has.
-pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Facts) -> Option<Vec<String>> {
+pub fn asked(
+    file: &DeclaredFile,
+    scene: &BootScene,
+    machine: &Machine,
+    facts: &Facts,
+) -> Option<Vec<String>> {
     let on_line = file
         .declarations
         .iter()
@@ -184,7 +188,7 @@ pub fn still_declared(session: &Session, _root: &Root) -> Vec<String> {
 
 /// Whether the boot line that we wrote isolates some CPUs.
 pub fn line_covers(session: &Session, cpus: &CpuSet) -> bool {
-    let Ok(scene) = Scene::read(session) else {
+    let Ok(scene) = BootScene::read(session) else {
         return false;
     };
     let isolated = scene

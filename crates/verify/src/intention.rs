@@ -1,18 +1,17 @@
 //! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
 
-use crate::CommandError;
 use apply::Standing;
 use check::{Intention, Means, Source, Wish};
 use machine::{CpuSet, Machine, Owner, Partition};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Finding, Intent, Level, PartitionName, Profile, partition_path};
-use root::Root;
+use root::{Failure, Root};
 use session::Session;
 use session::declared::{self, DeclaredFile};
 use session::isolation::{existing_cpus, settle};
 
 /// What the command line says.
-pub struct Asked<'a> {
+pub struct CheckRequest<'a> {
     /// `--cpus`.
     pub cpus: Option<&'a str>,
     /// `--profile`.
@@ -34,7 +33,7 @@ pub enum Declarations<'a> {
 ///
 /// # Errors
 /// CPUs that are not there, and a file of declarations that cannot be used.
-pub fn find(session: &Session, machine: &Machine, asked: &Asked) -> Result<Intention, CommandError> {
+pub fn find(session: &Session, machine: &Machine, asked: &CheckRequest) -> Result<Intention, Failure> {
     let known = session.standing(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
     let standing = known.unwrap_or_default();
@@ -110,7 +109,7 @@ fn of_file(
     machine: &Machine,
     standing: &[Standing],
     declarations: Declarations,
-) -> Result<Vec<Wish>, CommandError> {
+) -> Result<Vec<Wish>, Failure> {
     let root = session.root();
     let read = match declarations {
         Declarations::OfMachine => declared::read(session, None)?,
@@ -144,7 +143,7 @@ fn declaration(
     standing: &[Standing],
     one: &Declaration,
     reserved: &CpuSet,
-) -> Result<Wish, CommandError> {
+) -> Result<Wish, Failure> {
     if let Some(standing) = standing
         .iter()
         .find(|standing| standing.intent.name == *one.name())

@@ -1,18 +1,19 @@
 //! Everything that `check` looks at, read once: first what is counted, then who is there.
 
-use super::intention::{self, Asked};
-use crate::CommandError;
-use crate::verbs::boot;
+use crate::boot_verdict::examine_boot_on;
+use crate::counting::{self, Counted};
+use crate::intention::{self, CheckRequest};
 use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
-use root::{Kind, Origin, Root};
+use root::{Failure, Kind, Origin, Root};
 use session::Session;
+use session::boot_files::BootScene;
 use std::time::Duration;
 
 /// What was seen, and what was found in it.
-pub struct Looked {
+pub struct Examination {
     /// What is wanted.
     pub intention: Intention,
     /// The machine.
@@ -27,7 +28,7 @@ pub struct Looked {
     boot: BootVerdict,
 }
 
-impl Looked {
+impl Examination {
     /// What the layers looked at.
     pub fn evidence(&self) -> Evidence<'_> {
         Evidence {
@@ -50,7 +51,7 @@ impl Looked {
 ///
 /// # Errors
 /// CPUs that are not there, a file of declarations or a journal that cannot be understood.
-pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Looked, CommandError> {
+pub fn examine(scene: &BootScene, asked: &CheckRequest, window: Duration) -> Result<Examination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let (counters, counted) = match (root.origin(), window.is_zero()) {
         (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
@@ -60,7 +61,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
             if cpus.is_empty() {
                 unseen("no CPU was named")
             } else {
-                let (activity, counted) = boot::watch(session, &cpus, window);
+                let (activity, counted) = counting::watch(session, &cpus, window);
                 (Counters::Seen(activity), counted)
             }
         }
@@ -72,7 +73,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
         Origin::Live => surely(machine, root, &intention.cpus()),
         Origin::Captured => machine,
     };
-    let verdicts = boot::look_at(scene, None, &machine, counted)?;
+    let verdicts = examine_boot_on(scene, None, &machine, counted)?;
     let cases = cases(session, &machine, &intention);
     let unread_files = cases.iter().flat_map(|case| &case.unread);
     intention
@@ -119,7 +120,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
             root::state::RUN_DIR
         ));
     }
-    Ok(Looked {
+    Ok(Examination {
         intention,
         machine,
         found,
@@ -154,8 +155,8 @@ fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
     }
 }
 
-fn unseen(why: &str) -> (Counters, boot::Counted) {
-    (Counters::Unseen(why.to_owned()), boot::Counted::nothing(why))
+fn unseen(why: &str) -> (Counters, Counted) {
+    (Counters::Unseen(why.to_owned()), Counted::nothing(why))
 }
 
 /// Every wish with its plan on the machine of now, and what the files of that plan read.

@@ -3,13 +3,13 @@
 //!
 //! A loop on a CPU of a partition is born inside: for that moment this process goes in, and comes out again.
 
-use crate::verbs::measure::join;
 use machine::{CpuId, CpuSet, Machine, Task, Version};
 use measure::load::{Load, LoadKind};
 use observe::{Activity, Class, CloseSample, CpuActivity, Sample, activity, close_up};
 use plan::boot_check::{Busy, CountedCpu, Window};
 use root::Root;
 use session::Session;
+use session::cpuset_entry;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -164,7 +164,7 @@ fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Resu
     let machine = session.machine();
     let mut by_door: BTreeMap<Option<String>, CpuSet> = BTreeMap::new();
     for cpu in cpus.iter() {
-        let door = join::door(root, &machine, &CpuSet::range(cpu.0, cpu.0));
+        let door = cpuset_entry::door(root, &machine, &CpuSet::range(cpu.0, cpu.0));
         by_door.entry(door).or_default().insert(cpu);
     }
     let back = own_door(root, &machine);
@@ -195,7 +195,7 @@ fn inside(
         door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
     if let Some((door, _)) = way {
-        join::enter(session, door, pid)?;
+        cpuset_entry::enter(session, door, pid)?;
     }
     let mut wider = CpuSet::new();
     wider.set_words(own);
@@ -203,7 +203,7 @@ fn inside(
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
     if let Some((door, back)) = way
-        && let Err(why) = join::enter(session, back, pid)
+        && let Err(why) = cpuset_entry::enter(session, back, pid)
     {
         amiss.push(format!(
             "quietcore itself could not leave {door} again: {why}; it ends with this call"

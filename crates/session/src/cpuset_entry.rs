@@ -1,8 +1,8 @@
 //! The way of a sampler into the cpuset that owns the CPU: outside of it the kernel would refuse the CPU.
 
+use crate::Session;
 use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
 use root::Root;
-use session::Session;
 
 /// The file that takes a process into the cpuset of these CPUs; `None` where our own cpuset has them already, or
 /// where no single other one does.

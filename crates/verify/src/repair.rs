@@ -1,16 +1,16 @@
 //! `check --fix`: the changes that findings carry, made under the lock and as part of the partition that lost them.
 
-use super::look::Looked;
-use crate::{CommandError, Status};
+use crate::examination::Examination;
 use apply::Outcome;
 use check::Found;
 use plan::Change;
+use root::{Failure, Status};
 use session::Session;
 use std::collections::BTreeMap;
 
 /// What came of setting things again, a line for each.
 #[derive(Default)]
-pub struct Mended {
+pub struct Repaired {
     /// It is set again, or was already.
     pub done: Vec<String>,
     /// It is not, and why.
@@ -29,11 +29,11 @@ pub struct Refusal {
 ///
 /// # Errors
 /// No permission, another quietcore at work, a journal that cannot be understood or written.
-pub fn mend(session: &Session, looked: &Looked, ignore: &[String]) -> Result<Vec<String>, CommandError> {
-    if session.standing(&looked.machine).is_none() {
-        return Err(CommandError::new(
+pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> Result<Vec<String>, Failure> {
+    if session.standing(&examined.machine).is_none() {
+        return Err(Failure::new(
             Status::Denied,
-            "nothing was mended",
+            "nothing was repaired",
             format!(
                 "{}: the journal of what was applied is for root alone",
                 root::state::RUN_DIR
@@ -42,16 +42,19 @@ pub fn mend(session: &Session, looked: &Looked, ignore: &[String]) -> Result<Vec
         ));
     }
     let is_meant = |found: &&Found| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
-    let mended = mend_found(session, &looked.found.iter().filter(is_meant).collect::<Vec<_>>())?;
-    let refused = mended.refused.into_iter().map(|refusal| refusal.text);
-    Ok(mended.done.into_iter().chain(refused).collect())
+    let repaired = repair_found(
+        session,
+        &examined.found.iter().filter(is_meant).collect::<Vec<_>>(),
+    )?;
+    let refused = repaired.refused.into_iter().map(|refusal| refusal.text);
+    Ok(repaired.done.into_iter().chain(refused).collect())
 }
 
-/// As [`mend`], for these findings.
+/// As [`repair`], for these findings.
 ///
 /// # Errors
-/// As [`mend`].
-pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, CommandError> {
+/// As [`repair`].
+pub fn repair_found(session: &Session, found: &[&Found]) -> Result<Repaired, Failure> {
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for found in found {
         let Some(change) = &found.mend else { continue };
@@ -61,21 +64,21 @@ pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, Command
         }
     }
     if by_partition.is_empty() {
-        return Ok(Mended::default());
+        return Ok(Repaired::default());
     }
     let Some(changing) = session.lock_existing()? else {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Conflict,
             "nothing is in force any more",
-            "the partition was taken back while it was looked at",
+            "the partition was taken back while it was examined at",
             "run `quietcore check` again",
         ));
     };
-    let mut all = Mended::default();
+    let mut all = Repaired::default();
     for (partition, changes) in by_partition {
         let machine = session.machine();
         let version = env!("CARGO_PKG_VERSION");
-        let mended = apply::mend(
+        let repaired = apply::mend(
             &changing.host,
             changing.state(),
             &machine,
@@ -83,7 +86,7 @@ pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, Command
             &ordered(changes),
             version,
         )?;
-        for entry in &mended.entries {
+        for entry in &repaired.entries {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
             let text = format!(
                 "{}: {} -> {}, {}",
@@ -102,10 +105,11 @@ pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, Command
                 }
             }
         }
-        all.refused.extend(mended.findings.iter().map(|finding| Refusal {
-            about: finding.subject.clone(),
-            text: format!("{}: {}", finding.subject, finding.message),
-        }));
+        all.refused
+            .extend(repaired.findings.iter().map(|finding| Refusal {
+                about: finding.subject.clone(),
+                text: format!("{}: {}", finding.subject, finding.message),
+            }));
     }
     session.refresh();
     Ok(all)

@@ -1,0 +1,112 @@
+//! A change of boot files on the screen: before it is made, and its end.
+
+use crate::Screen;
+use boot::{Edit, Loader, Run, Work, diff};
+use serde::Serialize;
+use session::ChangeLock;
+
+/// How much of a change is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All of it.
+    Real,
+    /// Only what would be done.
+    Shown,
+}
+
+impl Mode {
+    /// All of it where the right to change was taken.
+    #[must_use]
+    pub fn under(changing: Option<&ChangeLock>) -> Mode {
+        changing.map_or(Mode::Shown, |_| Mode::Real)
+    }
+}
+
+/// JSON of the verbs that change.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    schema: &'static str,
+    verb: &'static str,
+    loader: &'static str,
+    words: &'a [String],
+    dry_run: bool,
+    changed: bool,
+    edits: Vec<EditJson<'a>>,
+    runs: Vec<String>,
+    notes: &'a [String],
+    drift: &'a [String],
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct EditJson<'a> {
+    path: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+/// What is shown of a change before it is made.
+pub struct ChangeView<'a> {
+    /// The verb.
+    pub verb: &'static str,
+    /// Whose files.
+    pub loader: &'static Loader,
+    /// The words.
+    pub words: &'a [String],
+    /// What is done.
+    pub work: &'a Work,
+    /// Whether it is.
+    pub mode: Mode,
+}
+
+impl ChangeView<'_> {
+    /// The difference, the tools and the notes.
+    pub fn show(&self, screen: &mut Screen) {
+        let mut text = report::safe_lines(&diff(&self.work.edits));
+        let word = match self.mode {
+            Mode::Real => "then runs",
+            Mode::Shown => "then would run",
+        };
+        for run in &self.work.runs {
+            text.push_str(&format!("{word}: {}\n", report::safe(&run.text())));
+        }
+        for note in &self.work.notes {
+            text.push_str(&format!("note: {}\n", report::safe(note)));
+        }
+        for left in &self.work.left {
+            text.push_str(&format!("left alone: {}\n", report::safe(left)));
+        }
+        screen.text(&text);
+    }
+
+    /// The last line, and the JSON.
+    pub fn done(&self, next: Option<&str>, screen: &mut Screen) {
+        let end = match (self.work.is_nothing(), self.mode) {
+            (true, _) => "Nothing has to be changed.\n".to_owned(),
+            (false, Mode::Shown) => "Nothing was written (--dry-run).\n".to_owned(),
+            (false, Mode::Real) => next.map(|next| format!("{next}\n")).unwrap_or_default(),
+        };
+        screen.text(&end);
+        screen.json(&Report {
+            schema: "quietcore.boot/1",
+            verb: self.verb,
+            loader: self.loader.name,
+            words: self.words,
+            dry_run: self.mode == Mode::Shown,
+            changed: !self.work.is_nothing() && self.mode == Mode::Real,
+            edits: self.work.edits.iter().map(edit_json).collect(),
+            runs: self.work.runs.iter().map(Run::text).collect(),
+            notes: &self.work.notes,
+            drift: &self.work.left,
+            next,
+        });
+    }
+}
+
+fn edit_json(edit: &Edit) -> EditJson<'_> {
+    EditJson {
+        path: &edit.path,
+        before: edit.before.as_deref(),
+        after: edit.after.as_deref(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Taking our words, and the entry for a trial, out of the boot files.
+
+use super::{BootScene, carry};
+use crate::{ChangeLock, Session};
+use apply::boot_line::BootChange;
+use apply::installed::{Placed, Removed};
+use boot::{Edited, Files, Kept, LOADERS, Loader, Ours, Work, clear};
+use root::Failure;
+
+/// As part of `undo --all`, whose lock it is.
+///
+/// # Errors
+/// A journal that cannot be read.
+pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removed) -> Result<(), Failure> {
+    let _boot_files = match changing.with_boot_files() {
+        Ok(lock) => lock,
+        Err(error) => {
+            removed.failed.push(format!("{}: {}", error.what, error.why));
+            return Ok(());
+        }
+    };
+    let scene = BootScene::read(session)?;
+    let Some(Clearing { loader, work, .. }) = all_work(&scene)? else {
+        return Ok(());
+    };
+    match carry(session, changing, &change(&scene, &work), loader, None) {
+        Ok(()) => {
+            removed.drift.extend(work.left.iter().cloned());
+            removed.placed.extend(work.edits.iter().map(|edit| Placed {
+                path: edit.path.clone(),
+                outcome: match edit.after {
+                    Some(_) => "restored",
+                    None => "removed",
+                },
+            }));
+        }
+        Err(error) => removed.failed.push(format!("{}: {}", error.what, error.why)),
+    }
+    Ok(())
+}
+
+/// What is taken out, and from where.
+pub struct Clearing {
+    /// Whose files.
+    pub loader: &'static Loader,
+    /// The words.
+    pub words: Vec<String>,
+    /// The edits and the tools that run after them.
+    pub work: Work,
+}
+
+/// What takes the trial alone out; `None` where nothing is tried.
+///
+/// # Errors
+/// A loader that is none here, files that cannot be read.
+pub(super) fn trial_work(scene: &BootScene) -> Result<Option<(&'static Loader, Work)>, Failure> {
+    let ours: Vec<&Ours> = scene.kept.trial.iter().collect();
+    Ok(work_of(scene, &ours)?.map(|clearing| (clearing.loader, clearing.work)))
+}
+
+/// What takes both the words and the trial out; `None` where nothing is ours.
+///
+/// # Errors
+/// A loader that is none here, files that cannot be read.
+pub fn all_work(scene: &BootScene) -> Result<Option<Clearing>, Failure> {
+    let kept = &scene.kept;
+    let all: Vec<&Ours> = kept.trial.iter().chain(&kept.line).collect();
+    work_of(scene, &all)
+}
+
+fn work_of(scene: &BootScene, all: &[&Ours]) -> Result<Option<Clearing>, Failure> {
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
+    let loader = LOADERS.iter().copied().find(|loader| loader.name == first.loader);
+    let loader = loader.map_or_else(|| scene.loader(None).map(|found| found.loader), Ok)?;
+    let files = Files::of(scene.root);
+    let mut work = Work::default();
+    for ours in all {
+        let done = Edited::new(&files, &work.edits);
+        let next = clear(&done, loader, ours)?;
+        work.edits.extend(next.edits);
+        work.left.extend(next.left);
+        for run in next.runs {
+            if !work.runs.contains(&run) {
+                work.runs.push(run);
+            }
+        }
+    }
+    let words = all.iter().flat_map(|ours| ours.words.clone()).collect();
+    Ok(Some(Clearing { loader, words, work }))
+}
+
+/// The change that takes everything out.
+#[must_use]
+pub fn change(scene: &BootScene, work: &Work) -> BootChange {
+    BootChange {
+        before: scene.kept.clone(),
+        after: Kept::default(),
+        edits: work.edits.clone(),
+        runs: work.runs.clone(),
+        once: None,
+    }
+}
