@@ -1,6 +1,5 @@
 //! What `blame` answers. Field names are a contract with whoever reads its JSON.
 
-use crate::cures::{Cure, Ground, cure};
 use crate::stories::Story;
 use observe::Class;
 use serde::{Deserialize, Serialize};
@@ -225,18 +224,4 @@ impl CpuAnswer {
 pub struct Answer {
     /// One after the other, in their order.
     pub cpus: Vec<CpuAnswer>,
-}
-
-impl Answer {
-    /// Says of each row what would stop it on this machine.
-    pub fn cure(&mut self, ground: &Ground) {
-        for cpu in &mut self.cpus {
-            for row in &mut cpu.interruptions {
-                (row.fix, row.why) = match cure(row, cpu.cpu, ground) {
-                    Cure::Command { command, why } => (command, why),
-                    Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
-                };
-            }
-        }
-    }
 }

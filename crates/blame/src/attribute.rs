@@ -7,12 +7,11 @@ mod sends;
 use crate::answer::Culprit;
 use crate::chains::Chains;
 use crate::context::{What, dependency_name};
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::happened::{Happened, Request, cpus_of};
 use crate::origins::{Memory, Origins, To};
 use crate::senders::Tells;
 use crate::softirqs;
-use crate::victims;
 use events::{Common, Names};
 use observe::Class;
 use sends::Asking;
@@ -100,7 +99,7 @@ impl<'n> Scene<'n> {
     /// Something happened.
     pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, happened: &Happened) {
         self.remember(now, happened);
-        victims::follow(cpus, (now.cpu, now.common.pid, now.at), happened);
+        cpu::follow(cpus, (now.cpu, now.common.pid, now.at), happened);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == now.cpu) {
             self.act(target, now, happened);
         }

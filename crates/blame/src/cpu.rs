@@ -5,7 +5,10 @@
 
 mod inside;
 mod measured;
+mod migration;
 mod program;
+
+pub(crate) use migration::follow;
 
 use crate::answer::{CpuAnswer, Culprit, GapsFrom};
 use crate::context::{Context, What};

@@ -10,7 +10,7 @@ mod rules;
 pub use functions::{FUNCTIONS, Function, Remedy};
 pub use ground::Ground;
 
-use crate::Interruption;
+use crate::answer::{Answer, Interruption};
 
 /// What would stop an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,4 +39,18 @@ impl Cure {
 #[must_use]
 pub fn cure(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
     rules::of(row, cpu, ground)
+}
+
+impl Answer {
+    /// Says of each row what would stop it on this machine.
+    pub fn cure(&mut self, ground: &Ground) {
+        for cpu in &mut self.cpus {
+            for row in &mut cpu.interruptions {
+                (row.fix, row.why) = match cure(row, cpu.cpu, ground) {
+                    Cure::Command { command, why } => (command, why),
+                    Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
+                };
+            }
+        }
+    }
 }
