@@ -5,13 +5,14 @@ mod drawing;
 mod overview;
 mod tracers;
 
-use crate::blame::{by, cures, is_timed, per_million, share};
+use crate::blame::{cures, is_timed, per_million, share};
 use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
-use crate::measurement::time;
+use crate::culprit::by;
 use crate::page::escape::{html, unit};
 use crate::page::parts;
 use crate::style::{counted, grouped};
+use crate::units::time;
 use ::blame::{Answer, Confidence, CpuAnswer, Interruption};
 use measure::Environment;
 use std::fmt::Write as _;

@@ -10,7 +10,8 @@ mod thread;
 pub use page::measurement_html;
 
 use crate::style::{COLUMNS, Role, Style, counted, grouped, safe, wrap};
-use machine::{Nanos, Policy};
+use crate::units::{maybe_mean, maybe_time, percent, time};
+use machine::Policy;
 use measure::programs::ProgramResult;
 use measure::{GapLabel, Kind, Level, Measurement, Note, ThreadResult};
 use std::fmt::Write as _;
@@ -135,41 +136,11 @@ pub(crate) fn policy_text(thread: &ThreadResult) -> String {
     }
 }
 
-/// A time in the unit that a person would choose; whole units are printed as such (`1 ms`).
-pub(crate) fn time(ns: u64) -> String {
-    let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    match unit
-        .into_iter()
-        .find(|(scale, _)| ns > 0 && ns.is_multiple_of(*scale) && ns / scale < 1_000)
-    {
-        Some((scale, name)) => format!("{} {name}", ns / scale),
-        None => Nanos(ns).to_string(),
-    }
-}
-
-pub(crate) fn maybe_time(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
-}
-
-pub(crate) fn maybe_mean(ns: Option<f64>) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    maybe_time(ns.map(|ns| ns.max(0.0).round() as u64))
-}
-
 /// Share of the window that others had, in percent; `None` where nothing was counted.
 pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
     let stolen = thread.stolen_ns?;
     #[allow(clippy::cast_precision_loss)]
     (thread.duration_ns > 0).then(|| stolen as f64 * 100.0 / thread.duration_ns as f64)
-}
-
-/// A percentage with as many digits as it needs to differ from 0.
-pub(crate) fn percent(value: f64) -> String {
-    match value {
-        0.0 => "0 %".to_owned(),
-        value if value < 0.01 => format!("{value:.4} %"),
-        value => format!("{value:.2} %"),
-    }
 }
 
 /// One table per kind of thread.

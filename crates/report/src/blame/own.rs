@@ -1,7 +1,7 @@
 //! What a program asked of the kernel itself: beside the table of those who stole, and never part of it.
 
-use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe};
+use crate::units::time;
 use ::blame::{CpuAnswer, Interruption};
 use std::fmt::Write as _;
 

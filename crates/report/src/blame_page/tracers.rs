@@ -2,9 +2,9 @@
 //! hwlat found as sentences.
 
 use crate::blame_tracers::{functions_note, hwlat_lines, seconds, way};
-use crate::measurement::time;
 use crate::page::escape::{html, unit};
 use crate::style::{counted, grouped};
+use crate::units::time;
 use ::blame::{FunctionsTold, GapFunctions, HwlatTold};
 use std::fmt::Write as _;
 

@@ -66,3 +66,19 @@ pub fn explain_text(entries: &[Entry], style: Style) -> String {
     }
     text
 }
+
+/// Text of a table as a sentence.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
+    let end = if text.ends_with('.') { "" } else { "." };
+    // A name of the kernel keeps its spelling.
+    let word = text.split([' ', ',', ':']).next().unwrap_or_default();
+    if word.contains(['_', '=', '.', '/']) || word.chars().skip(1).any(char::is_uppercase) {
+        return format!("{text}{end}");
+    }
+    format!("{first}{}{end}", letters.as_str())
+}

@@ -1,7 +1,7 @@
 //! What was counted besides the samples, and what could not be.
 
-use super::time;
 use crate::style::{grouped, safe};
+use crate::units::time;
 use measure::{Count, ThreadResult};
 
 /// At most two lines without indent: the numbers, and what has none.

@@ -5,12 +5,15 @@ mod drawings;
 mod pictures;
 mod tables;
 
-use super::{maybe_time, percent, program_words, time, title};
+use super::{program_words, title};
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS};
 use crate::page::picture::{SCRIPT, STYLE};
-use crate::prove::{per_second, rate, residue, stolen, tail, worst};
+use crate::residue::residue;
+use crate::statistics::{per_second, stolen, tail, worst};
 use crate::style::grouped;
+use crate::units::rate;
+use crate::units::{maybe_time, percent, time};
 use machine::{CpuSet, Nanos};
 use measure::{Kind, Measurement};
 use std::fmt::Write as _;

@@ -1,15 +1,18 @@
 //! The sections of the page.
 
-use super::statistics::{measured_cpus, merged, of, of_cpu, rate, worst};
+use super::statistics::{measured_cpus, merged, of, of_cpu};
 use super::{Entry, Outcome, Phase, Residue, Story};
-use crate::measurement::{policy_text, time};
+use crate::measurement::policy_text;
 use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS, finding, notes};
 use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
 use crate::plan::{by_knob, company};
+use crate::statistics::worst;
 use crate::style::{counted, grouped};
+use crate::units::rate;
+use crate::units::time;
 use machine::Nanos;
 use measure::{Kind, Measurement, Note};
 use plan::KNOBS;

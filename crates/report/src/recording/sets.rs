@@ -2,8 +2,8 @@
 
 use super::comparison::{Judged, judged_text};
 use super::share_name;
-use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::units::time;
 use compare::{Answer, Asked, Compared, Number, Verdict, Withheld};
 use formats::Basis;
 use machine::Nanos;

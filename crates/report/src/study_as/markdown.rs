@@ -1,6 +1,5 @@
 //! A study as Markdown with tables (GitHub's, and most wikis'): what its page has, without the drawings.
 
-use crate::measurement::time;
 use crate::page::parts::facts;
 use crate::recording::sets::runs;
 use crate::recording::share_name;
@@ -8,6 +7,7 @@ use crate::study::{head, headline, lines, remarks, withheld};
 use crate::study_page::{STAMP, StudyPage, own};
 use crate::study_samples::{SHARES, Samples, measured};
 use crate::style::{grouped, safe};
+use crate::units::time;
 use formats::Kind;
 use std::fmt::Write as _;
 
