@@ -1,9 +1,8 @@
 //! What a study does next on a machine that it restarts: measure, restart, or give a boot up. Decided from what was noted on the
 //! disk and from how the machine came up, so that it does not matter who or what restarted it.
 
+use crate::boot_state::Here;
 use crate::{Schedule, Sitting, Study};
-use machine::CpuSet;
-use std::time::Duration;
 
 /// So often the same boot is tried without one more result.
 pub const MOST_TRIES: usize = 3;
@@ -19,23 +18,6 @@ pub struct Tried {
     pub done: usize,
     /// The boot of the machine in which it was noted.
     pub boot_id: Option<String>,
-}
-
-/// The machine as it came up.
-#[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
-    /// Its boot; `None` is never taken for one that was noted.
-    pub boot_id: Option<&'a str>,
-    /// Its boot line.
-    pub line: &'a str,
-    /// The release of its kernel; `None` is never taken for one that a boot wants.
-    pub release: Option<&'a str>,
-    /// The release that ran when the study began: that of boots that name no kernel. `None` where every boot names one.
-    pub own_kernel: Option<&'a str>,
-    /// CPUs that are measured.
-    pub cpus: &'a CpuSet,
-    /// How long ago the study began, restarts included.
-    pub under_way_for: Duration,
 }
 
 /// What is to be done next.

@@ -1,8 +1,7 @@
 //! From the knobs of a plan to isolations: which there are, and which two of them answer for a knob.
 
-use crate::file::PARTITION;
-use machine::CpuSet;
-use plan::{Intent, PartitionName, Profile, Refusal};
+use crate::isolations::empty_intent;
+use plan::{Intent, Profile, Refusal};
 use std::collections::BTreeSet;
 
 /// The knobs of a plan, as far as they make a difference on a machine.
@@ -149,7 +148,7 @@ impl Made<'_> {
 
 impl Candidates {
     fn level(&self, called: &str, takes: &BTreeSet<String>) -> Level {
-        let profile = empty(self.profile);
+        let profile = empty_intent(self.profile);
         let is_held = |knob: &String| plan::takes(&profile, knob);
         let is_taken = |knob: &&String| takes.contains(&name(knob));
         // A value is asked for by name also where the profile has the knob.
@@ -180,13 +179,8 @@ fn name(knob: &str) -> String {
 }
 
 fn intent(candidates: &Candidates, level: &Level) -> Result<Intent, Refusal> {
-    let mut intent = empty(candidates.profile);
+    let mut intent = empty_intent(candidates.profile);
     level.with.iter().try_for_each(|knob| intent.take(knob))?;
     level.without.iter().try_for_each(|knob| intent.leave_out(knob))?;
     Ok(intent)
-}
-
-fn empty(profile: Profile) -> Intent {
-    let name = PartitionName::new(PARTITION).unwrap_or_default();
-    Intent::new(name, CpuSet::new(), profile)
 }

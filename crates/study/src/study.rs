@@ -1,21 +1,12 @@
 //! `study.toml`: text to a [`Study`]. Whatever is wrong is said with the line where it stands, before anything runs.
 
 use crate::boots::Boot;
-use crate::cells::{Axis, Cell, Product, product};
+use crate::cells::{Axis, Cell, MOST_RUNS, Product, product};
+use crate::document::{Context, Document, LoadPlace, Said, StudyError, What};
 use crate::which_knob::{self, KnobQuestion};
-use crate::{MOST_RUNS, StudyError};
-use machine::parse_duration;
-use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
-
-/// The longest file that is read.
-pub const MOST_BYTES: u64 = 64 << 10;
-
-/// The name of the partition that a study makes for a cell.
-pub const PARTITION: &str = "study";
 
 /// A study as its file asks for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,140 +43,34 @@ pub struct Study {
     pub which_knob: Vec<KnobQuestion>,
 }
 
-/// A text of the file that only the machine can judge, with its line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    /// The text.
-    pub text: String,
-    /// Its line, from 1.
-    pub line: usize,
-}
-
-/// What a run measures: the word behind `measure`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum What {
-    /// Wake-up latency.
-    Latency,
-    /// Gaps in a busy loop.
-    Noise,
-    /// Both at once.
-    All,
-}
-
-impl What {
-    /// The word.
+impl Study {
+    /// Whether cells need boots of their own.
     #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            What::Latency => "latency",
-            What::Noise => "noise",
-            What::All => "all",
-        }
-    }
-}
-
-/// Where the load of a cell runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LoadPlace {
-    /// On every CPU that a program which nobody pinned may use: isolation keeps it away from the measured ones.
-    #[default]
-    Everywhere,
-    /// Never on the measured CPUs, isolated or not.
-    Others,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Document {
-    repetitions: Spanned<usize>,
-    seed: Option<u64>,
-    budget: Option<Spanned<String>>,
-    cool_down: Option<Spanned<String>>,
-    cool_to_c: Option<Spanned<i64>>,
-    #[serde(default)]
-    load_on: LoadPlace,
-    measure: Measure,
-    axes: Axes,
-    #[serde(default)]
-    isolation: BTreeMap<Spanned<String>, Isolation>,
-    #[serde(default)]
-    which_knob: Vec<which_knob::Written>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Measure {
-    what: What,
-    cpus: Spanned<String>,
-    #[serde(rename = "for")]
-    each: Spanned<String>,
-    policy: Option<Spanned<String>>,
-    interval: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Axes {
-    pub isolation: Option<Spanned<Vec<Spanned<String>>>>,
-    pub load: Option<Spanned<Vec<Spanned<String>>>>,
-    pub knob: Option<Spanned<Vec<Spanned<String>>>>,
-    pub preemption: Option<Spanned<Vec<Spanned<String>>>>,
-    pub kernel: Option<Spanned<Vec<Spanned<String>>>>,
-}
-
-/// An isolation that the file gives a name.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Isolation {
-    pub profile: Option<Partition>,
-    #[serde(default)]
-    pub with: Vec<Spanned<String>>,
-    #[serde(default)]
-    pub without: Vec<Spanned<String>>,
-    #[serde(default)]
-    pub boot: Vec<Spanned<String>>,
-}
-
-/// The partition of a named isolation: none, or that of a profile.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Partition {
-    None,
-    Minimal,
-    Balanced,
-    Strict,
-}
-
-/// What the parts of a file are read with: its text for the lines, and the isolations that it names.
-pub(crate) struct Context<'a> {
-    pub text: &'a str,
-    pub isolations: &'a BTreeMap<Spanned<String>, Isolation>,
-}
-
-impl Context<'_> {
-    /// The line, from 1, in which a span of bytes begins.
-    pub fn line(&self, span: &Range<usize>) -> usize {
-        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-        before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    pub fn needs_boots(&self) -> bool {
+        self.boots.iter().any(|boot| !boot.is_plain())
     }
 
-    fn said(&self, value: &Spanned<String>) -> Said {
-        Said {
-            text: value.get_ref().clone(),
-            line: self.line(&value.span()),
-        }
+    /// Whether cells are measured under kernels that the study names.
+    #[must_use]
+    pub fn names_kernels(&self) -> bool {
+        self.boots.iter().any(|boot| boot.kernel.is_some())
     }
 
-    fn duration(&self, value: &Spanned<String>) -> Result<Duration, StudyError> {
-        parse_duration(value.get_ref()).map_err(|why| {
-            StudyError::new(
-                self.line(&value.span()),
-                why,
-                "write a time such as 500ms, 10s, 5min or 2h",
-            )
-        })
+    /// The places of the cells that are measured in a boot.
+    pub fn cells_of(&self, boot: usize) -> impl Iterator<Item = usize> {
+        let cells = self.cells.iter().enumerate();
+        cells
+            .filter(move |(_, cell)| cell.boot == boot)
+            .map(|(place, _)| place)
+    }
+
+    /// The words of a cell's levels, by axis.
+    #[must_use]
+    pub fn levels_of(&self, cell: &Cell) -> BTreeMap<String, String> {
+        let words = self.axes.iter().zip(&cell.levels);
+        let word =
+            |(axis, level): (&Axis, &usize)| Some((axis.name.clone(), axis.levels.get(*level)?.clone()));
+        words.filter_map(word).collect()
     }
 }
 
@@ -194,30 +79,7 @@ impl Context<'_> {
 /// # Errors
 /// What is wrong first, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
-    if bytes.len() as u64 > MOST_BYTES {
-        let what = format!("the file has more than {MOST_BYTES} bytes");
-        return Err(StudyError::new(
-            0,
-            what,
-            "a study is a few lines; name another file",
-        ));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        StudyError::new(
-            line,
-            "there is a byte that is not UTF-8 text",
-            "write the file as plain text",
-        )
-    })?;
-    let document: Document = toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
-        let line = before.map_or(0, |before| {
-            before.iter().filter(|&&byte| byte == b'\n').count() + 1
-        });
-        StudyError::new(line, error.message().trim().replace('\n', "; "), KEYS)
-    })?;
+    let (document, text) = Document::parse(bytes)?;
     study(&document, text)
 }
 
@@ -232,10 +94,6 @@ fn warmth(degrees: &Spanned<i64>, context: &Context) -> Result<u8, StudyError> {
         )
     })
 }
-
-const KEYS: &str = "a study has repetitions, seed, budget, cool_down, cool_to_c, load_on; [measure] with what, cpus, for, policy, interval; \
-                    [axes] with isolation, load, knob, preemption, kernel; [isolation.NAME] with profile, with, without, boot; and [[which_knob]] with knob, alone, \
-                    in_plan, needs, along";
 
 fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
     let context = Context {
