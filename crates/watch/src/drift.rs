@@ -7,6 +7,7 @@
 mod burst;
 mod concern;
 mod datagrams;
+mod finding;
 mod happening;
 mod layers;
 mod ledger;
@@ -14,14 +15,14 @@ mod line;
 mod pace;
 mod purse;
 mod repairs;
-mod who;
 
 pub use burst::{Asked, Burst};
 pub use concern::{concern, concerns};
 pub use datagrams::{link, processes, uevent};
+pub use finding::Kept;
 pub use happening::{Happening, Process, Writer};
 pub use layers::Layers;
-pub use ledger::{Change, Kept, Ledger};
+pub use ledger::{Change, Ledger};
 pub use line::{Line, of_change, text};
 pub use pace::Pace;
 pub use purse::{Funds, Purse};

@@ -1,6 +1,6 @@
 //! What `check` found, over time: since when each finding stands, and what has appeared, changed or gone.
 
-use super::who::who;
+use super::finding::{Kept, who};
 use super::{Layers, Writer};
 use plan::Level;
 use serde::{Deserialize, Serialize};
@@ -16,45 +16,6 @@ const EFFECTS: &str = "effects";
 
 /// Layers whose texts count something: another number is no news.
 const COUNTED: [&str; 2] = [EFFECTS, "tasks"];
-
-/// A finding that stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// Its stable id.
-    pub id: String,
-    /// What it is about.
-    pub subject: String,
-    /// The partition that it is about.
-    pub partition: String,
-    /// The layer that found it.
-    pub layer: String,
-    /// How much it matters.
-    pub level: Level,
-    /// What is so.
-    pub message: String,
-    /// What to do about it.
-    pub fix: String,
-    /// The knob that would mend it.
-    pub knob: Option<String>,
-    /// Since when it stands, in seconds since 1970.
-    pub since_s: u64,
-    /// When it was last seen, in seconds since 1970.
-    pub seen_s: u64,
-    /// Who wrote what, where the kernel told of it.
-    pub by: Vec<Writer>,
-}
-
-impl Kept {
-    fn is_same(&self, other: &Kept) -> bool {
-        self.id == other.id && self.subject == other.subject && self.partition == other.partition
-    }
-
-    /// For how long it stands, in seconds.
-    #[must_use]
-    pub fn age_s(&self, now_s: u64) -> u64 {
-        now_s.saturating_sub(self.since_s)
-    }
-}
 
 /// What became of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
