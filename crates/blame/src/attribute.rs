@@ -1,17 +1,17 @@
 //! What each event means for the CPUs that were asked about, with all that happened before.
 
-mod births;
 mod functions;
 mod sends;
+mod thread_names;
 
 use crate::answer::Culprit;
 use crate::chains::Chains;
 use crate::context::{What, dependency_name};
 use crate::cpu::{self, Cpu};
 use crate::happened::{Happened, Request, cpus_of};
+use crate::kernel_numbers;
 use crate::origins::{Memory, Origins, To};
 use crate::senders::Tells;
-use crate::softirqs;
 use events::{Common, Names};
 use observe::Class;
 use sends::Asking;
@@ -86,16 +86,6 @@ impl<'n> Scene<'n> {
         }
     }
 
-    /// Names of threads that no event has told.
-    pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
-        for (pid, comm) in comms {
-            if self.told.get(&pid).is_none() {
-                self.hear_of(pid);
-                self.comms.entry(pid).or_insert(comm);
-            }
-        }
-    }
-
     /// Something happened.
     pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, happened: &Happened) {
         self.remember(now, happened);
@@ -108,18 +98,6 @@ impl<'n> Scene<'n> {
 }
 
 impl Scene<'_> {
-    fn comm(&self, pid: i32) -> String {
-        match pid {
-            0 => "<idle>".to_owned(),
-            pid => self
-                .told
-                .get(&pid)
-                .or_else(|| self.comms.get(&pid))
-                .cloned()
-                .unwrap_or_else(|| "<...>".to_owned()),
-        }
-    }
-
     fn function(&self, address: u64) -> String {
         let symbol = self.names.symbol(address);
         symbol.map_or_else(|| format!("{address:#x}"), |symbol| symbol.function.to_owned())
@@ -371,13 +349,15 @@ impl Scene<'_> {
                 let raiser = self.origins.raiser(now.cpu, vec);
                 if let Some(context) = cpu.begin_in_task(What::Softirq { vec }) {
                     context.culprit = raiser;
-                    if softirqs::serves(vec) {
+                    if kernel_numbers::serves_thread(vec) {
                         self.entered = context.culprit.clone();
                     }
                 }
             }
             Happened::SoftirqExit => cpu.end_softirq(),
-            Happened::SoftirqRaise { vec: softirqs::BLOCK } => {
+            Happened::SoftirqRaise {
+                vec: kernel_numbers::SOFTIRQ_BLOCK,
+            } => {
                 if let Some(context) = cpu.innermost() {
                     context.raised_block = true;
                 }
@@ -456,8 +436,11 @@ impl Scene<'_> {
             Happened::SoftirqEntry { vec } => {
                 // On a CPU that is not asked about nobody has looked who raised it.
                 let raiser = self.origins.raiser(now.cpu, vec);
-                self.entered = self.entered.take().or(raiser.filter(|_| softirqs::serves(vec)));
-                format!("softirq {}", softirqs::name(vec))
+                self.entered = self
+                    .entered
+                    .take()
+                    .or(raiser.filter(|_| kernel_numbers::serves_thread(vec)));
+                format!("softirq {}", kernel_numbers::softirq_name(vec))
             }
             Happened::IrqExit | Happened::VectorExit | Happened::SoftirqExit => {
                 return self.chains.end(now.cpu);

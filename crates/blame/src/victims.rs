@@ -1,27 +1,7 @@
 //! Whose time it is: the threads of a program, as they are born, wait for a CPU and move on to another.
 
+use crate::question::{Follow, Victim};
 use std::collections::HashSet;
-
-/// Threads that join those that are known, because one of them made them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Follow {
-    /// None.
-    #[default]
-    Nobody,
-    /// Those of the same process.
-    Threads,
-    /// Those of child processes, too.
-    Children,
-}
-
-/// Whose time it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Victim {
-    /// Its threads.
-    pub pids: Vec<i32>,
-    /// Which others become its threads.
-    pub follow: Follow,
-}
 
 /// The victim as one CPU sees it.
 #[derive(Debug)]
