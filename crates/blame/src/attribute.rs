@@ -8,13 +8,13 @@ use crate::answer::Culprit;
 use crate::chains::Chains;
 use crate::context::{What, dependency_name};
 use crate::cpu::{self, Cpu};
-use crate::happened::{Happened, Request, cpus_of};
+use crate::kernel_event::{KernelEvent, Request, cpus_of};
 use crate::kernel_numbers;
 use crate::origins::{Memory, Origins, To};
 use crate::senders::Tells;
 use events::{Common, Names};
 use observe::Class;
-use sends::Asking;
+use sends::PendingCall;
 use std::collections::HashMap;
 
 /// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): others are told to forget translations.
@@ -39,8 +39,8 @@ pub(crate) struct Scene<'n> {
     tells: Tells,
     /// Names that were known beforehand.
     comms: HashMap<i32, String>,
-    /// Those that events told.
-    told: Memory<i32, String>,
+    /// Names that events have.
+    recent_comms: Memory<i32, String>,
     /// Events have been lost: births may be among them.
     has_lost: bool,
     /// Threads that were first heard of after that, and by nothing that tells who made them.
@@ -53,7 +53,7 @@ pub(crate) struct Scene<'n> {
     flush: Option<(u64, Culprit)>,
     tick_kept: HashMap<u32, &'static str>,
     /// Function calls that are being asked for, by CPU and what it is in the middle of.
-    asking: HashMap<(u32, u8), Asking>,
+    asking: HashMap<(u32, u8), PendingCall>,
 }
 
 /// Where and when something happens.
@@ -74,7 +74,7 @@ impl<'n> Scene<'n> {
             names,
             tells,
             comms,
-            told: Memory::default(),
+            recent_comms: Memory::default(),
             has_lost: false,
             unborn: Memory::default(),
             origins: Origins::default(),
@@ -87,13 +87,13 @@ impl<'n> Scene<'n> {
     }
 
     /// Something happened.
-    pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, happened: &Happened) {
-        self.remember(now, happened);
-        cpu::follow(cpus, (now.cpu, now.common.pid, now.at), happened);
+    pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, event: &KernelEvent) {
+        self.remember(now, event);
+        cpu::follow(cpus, (now.cpu, now.common.pid, now.at), event);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == now.cpu) {
-            self.act(target, now, happened);
+            self.act(target, now, event);
         }
-        self.follow(now, happened);
+        self.follow(now, event);
     }
 }
 
@@ -140,28 +140,28 @@ impl Scene<'_> {
     }
 
     /// What may become a cause later.
-    fn remember(&mut self, now: &Now, happened: &Happened) {
+    fn remember(&mut self, now: &Now, event: &KernelEvent) {
         self.hear_of(now.common.pid);
-        match *happened {
-            Happened::Switch { prev, next, .. } => {
+        match *event {
+            KernelEvent::Switch { prev, next, .. } => {
                 self.hear_of(prev.pid);
                 self.hear_of(next.pid);
                 for thread in [prev, next] {
                     if thread.pid != 0 {
-                        self.told.put(thread.pid, text(thread.comm));
+                        self.recent_comms.put(thread.pid, text(thread.comm));
                     }
                 }
             }
-            Happened::Born { thread, .. } => {
+            KernelEvent::Born { thread, .. } => {
                 self.unborn.take(&thread.pid);
-                self.told.put(thread.pid, text(thread.comm));
+                self.recent_comms.put(thread.pid, text(thread.comm));
             }
-            Happened::Renamed { thread } => {
-                self.told.put(thread.pid, text(thread.comm));
+            KernelEvent::Renamed { thread } => {
+                self.recent_comms.put(thread.pid, text(thread.comm));
             }
-            Happened::Waking { thread, target_cpu } => {
+            KernelEvent::Waking { thread, target_cpu } => {
                 self.hear_of(thread.pid);
-                self.told.put(thread.pid, text(thread.comm));
+                self.recent_comms.put(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
                 self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
                 if !self.tells.sends && target_cpu != now.cpu {
@@ -169,7 +169,7 @@ impl Scene<'_> {
                 }
                 self.origins.woken(thread.pid, by);
             }
-            Happened::IpiSend {
+            KernelEvent::IpiSend {
                 cpu,
                 callsite,
                 callback,
@@ -181,7 +181,7 @@ impl Scene<'_> {
                 };
                 self.sent(now, cpu, to, by);
             }
-            Happened::IpiSendMask {
+            KernelEvent::IpiSendMask {
                 mask,
                 callsite,
                 callback,
@@ -192,8 +192,8 @@ impl Scene<'_> {
                     self.sent(now, cpu, To::Call(callback), by.clone());
                 }
             }
-            Happened::Asks { what, callsite, call } => self.asks(now, what, callsite, call),
-            Happened::AskSend { cpu, callsite } => {
+            KernelEvent::Asks { what, callsite, call } => self.asks(now, what, callsite, call),
+            KernelEvent::AskSend { cpu, callsite } => {
                 let asking = self.asked(now, callsite);
                 let by = match asking.to {
                     To::TakeWoken => self.chains.in_waking(asking.by.clone(), now.cpu, now.at, cpu),
@@ -201,41 +201,41 @@ impl Scene<'_> {
                 };
                 self.sent_for(now, cpu, &asking, by);
             }
-            Happened::AskSendMask { mask, callsite } => {
+            KernelEvent::AskSendMask { mask, callsite } => {
                 let asking = self.asked(now, callsite);
                 for cpu in cpus_of(mask) {
                     self.sent_for(now, cpu, &asking, asking.by.clone());
                 }
             }
-            Happened::TimerStart { timer, .. } => {
+            KernelEvent::TimerStart { timer, .. } => {
                 let by = self.culprit(now, None);
                 self.origins.timer_set(timer, by);
             }
-            Happened::WorkQueue { work, .. } => {
+            KernelEvent::WorkQueue { work, .. } => {
                 let by = self.culprit(now, None);
                 self.origins.queued(work, by);
             }
-            Happened::CsdQueue { callsite, call } => {
+            KernelEvent::CsdQueue { callsite, call } => {
                 let by = self.culprit(now, Some(self.callsite(callsite)));
                 let by = self.chains.in_call(by);
                 self.origins.asked(call, by);
             }
-            Happened::SoftirqRaise { vec } => {
+            KernelEvent::SoftirqRaise { vec } => {
                 let by = self.culprit(now, None);
                 self.origins.raised(now.cpu, vec, by);
             }
-            Happened::TlbFlush {
+            KernelEvent::TlbFlush {
                 reason: TLB_REMOTE_SEND_IPI,
             } => {
                 self.flush = Some((now.at, self.chains.in_call(self.culprit(now, None))));
             }
-            Happened::SyscallEntry { nr } => self.chains.call_begins(now.common.pid, nr),
-            Happened::SyscallExit => self.chains.call_ends(now.common.pid),
-            Happened::Request(request) => {
+            KernelEvent::SyscallEntry { nr } => self.chains.call_begins(now.common.pid, nr),
+            KernelEvent::SyscallExit => self.chains.call_ends(now.common.pid),
+            KernelEvent::Request(request) => {
                 let by = self.requester(now, &request);
                 self.origins.requested(request.key(), by);
             }
-            Happened::RequestIssue(request) => {
+            KernelEvent::RequestIssue(request) => {
                 let by = self.requester(now, &request);
                 self.origins.issued(request.key(), by);
             }
@@ -257,7 +257,7 @@ impl Scene<'_> {
     /// Who makes a disk request now.
     fn requester(&mut self, now: &Now, request: &Request) -> Culprit {
         if now.common.pid != 0 && !request.comm.is_empty() {
-            self.told.put(now.common.pid, text(request.comm));
+            self.recent_comms.put(now.common.pid, text(request.comm));
         }
         self.culprit(now, None).doing(request.what())
     }
@@ -276,8 +276,8 @@ impl Scene<'_> {
     }
 
     /// What changes on a CPU that is asked about.
-    fn act(&mut self, cpu: &mut Cpu, now: &Now, happened: &Happened) {
-        if let Happened::Nmi { handler, delta_ns } = *happened {
+    fn act(&mut self, cpu: &mut Cpu, now: &Now, event: &KernelEvent) {
+        if let KernelEvent::Nmi { handler, delta_ns } = *event {
             // The event comes when the handler has ended.
             cpu.charge(now.at.saturating_sub(delta_ns));
             let function = self.function(handler);
@@ -288,21 +288,21 @@ impl Scene<'_> {
             return cpu.end_irq(|what| *what == What::Nmi);
         }
         // Between a switch and its end the former thread is still current, and the memory is changed there.
-        if !matches!(happened, Happened::TlbFlush { .. })
+        if !matches!(event, KernelEvent::TlbFlush { .. })
             && cpu.left_idle(now.common.pid, || self.comm(now.common.pid))
         {
             self.may_be_child(cpu, now.common.pid);
         }
         cpu.charge(now.at);
-        if !matches!(happened, Happened::Switch { .. } | Happened::TlbFlush { .. }) {
+        if !matches!(event, KernelEvent::Switch { .. } | KernelEvent::TlbFlush { .. }) {
             let comm = self.comm(now.common.pid);
             if cpu.seen(now.common.pid, &comm) {
                 self.may_be_child(cpu, now.common.pid);
             }
         }
         let of_victim = cpu.is_victim(now.common.pid);
-        match *happened {
-            Happened::Switch {
+        match *event {
+            KernelEvent::Switch {
                 prev,
                 prev_state,
                 next,
@@ -330,22 +330,22 @@ impl Scene<'_> {
                     cpu.dead(prev.pid);
                 }
             }
-            Happened::IrqEntry { irq, name } => {
+            KernelEvent::IrqEntry { irq, name } => {
                 cpu.begin_irq(What::Irq {
                     irq,
                     name: text(name),
                 });
             }
-            Happened::IrqExit => cpu.end_irq(|what| matches!(what, What::Irq { .. })),
-            Happened::VectorEntry { name } => {
+            KernelEvent::IrqExit => cpu.end_irq(|what| matches!(what, What::Irq { .. })),
+            KernelEvent::VectorEntry { name } => {
                 let name = text(name);
                 if let Some(context) = cpu.begin_irq(What::Vector { name }) {
                     self.sender_of(context, now);
                     self.entered = context.culprit.clone();
                 }
             }
-            Happened::VectorExit => cpu.end_irq(|what| matches!(what, What::Vector { .. })),
-            Happened::SoftirqEntry { vec } => {
+            KernelEvent::VectorExit => cpu.end_irq(|what| matches!(what, What::Vector { .. })),
+            KernelEvent::SoftirqEntry { vec } => {
                 let raiser = self.origins.raiser(now.cpu, vec);
                 if let Some(context) = cpu.begin_in_task(What::Softirq { vec }) {
                     context.culprit = raiser;
@@ -354,31 +354,31 @@ impl Scene<'_> {
                     }
                 }
             }
-            Happened::SoftirqExit => cpu.end_softirq(),
-            Happened::SoftirqRaise {
+            KernelEvent::SoftirqExit => cpu.end_softirq(),
+            KernelEvent::SoftirqRaise {
                 vec: kernel_numbers::SOFTIRQ_BLOCK,
             } => {
                 if let Some(context) = cpu.innermost() {
                     context.raised_block = true;
                 }
             }
-            Happened::RequestDone(request) => {
+            KernelEvent::RequestDone(request) => {
                 if let Some(by) = self.origins.requester(request.key()) {
                     cpu.completed(&by);
                     self.chains.caused(now.cpu, now.common.pid, &by);
                 }
             }
-            Happened::SyscallEntry { nr } if of_victim => {
+            KernelEvent::SyscallEntry { nr } if of_victim => {
                 cpu.end_in_task(|what| *what == What::Fault);
                 let own = self.own(cpu, now);
                 if let Some(context) = cpu.begin_in_task(What::Syscall { nr }) {
                     context.culprit = own;
                 }
             }
-            Happened::SyscallExit if of_victim => {
+            KernelEvent::SyscallExit if of_victim => {
                 cpu.end_in_task(|what| matches!(what, What::Syscall { .. }))
             }
-            Happened::Fault { .. } if of_victim => {
+            KernelEvent::Fault { .. } if of_victim => {
                 cpu.end_in_task(|what| *what == What::Fault);
                 let own = self.own(cpu, now);
                 if let Some(context) = cpu.begin_in_task(What::Fault) {
@@ -390,25 +390,25 @@ impl Scene<'_> {
                     cpu.end_in_task(|what| *what == What::Fault);
                 }
             }
-            Happened::UserExit | Happened::UserEnter => {
+            KernelEvent::UserExit | KernelEvent::UserEnter => {
                 cpu.is_tracked = true;
-                match (of_victim, happened) {
-                    (true, Happened::UserExit) => cpu.leaves_user(now.common.pid),
+                match (of_victim, event) {
+                    (true, KernelEvent::UserExit) => cpu.leaves_user(now.common.pid),
                     (true, _) => cpu.enters_user(now.common.pid),
                     (false, _) => {}
                 }
             }
-            Happened::TimerEntry { timer, function } => self.timer(cpu, timer, function),
-            Happened::WorkStart { work, function } if !of_victim => {
+            KernelEvent::TimerEntry { timer, function } => self.timer(cpu, timer, function),
+            KernelEvent::WorkStart { work, function } if !of_victim => {
                 let (queuer, function) = (self.origins.queuer(work), self.function(function));
                 let worker = self.comm(now.common.pid);
                 if let Some(context) = cpu.begin_in_task(What::Work { function, worker }) {
                     context.culprit = queuer;
                 }
             }
-            Happened::WorkEnd => cpu.end_in_task(|what| matches!(what, What::Work { .. })),
-            Happened::CsdEntry { function, call } => self.call(cpu, call, function),
-            Happened::TlbFlush { .. } => {
+            KernelEvent::WorkEnd => cpu.end_in_task(|what| matches!(what, What::Work { .. })),
+            KernelEvent::CsdEntry { function, call } => self.call(cpu, call, function),
+            KernelEvent::TlbFlush { .. } => {
                 if let Some(context) = cpu
                     .innermost()
                     .filter(|context| context.class == Class::FunctionCall)
@@ -417,7 +417,7 @@ impl Scene<'_> {
                     self.flusher_of(context, now);
                 }
             }
-            Happened::TickStop { success, dependency } => {
+            KernelEvent::TickStop { success, dependency } => {
                 if success {
                     self.tick_kept.remove(&now.cpu);
                 } else {
@@ -429,11 +429,11 @@ impl Scene<'_> {
     }
 
     /// Notes what the CPU is in the middle of, for what comes next.
-    fn follow(&mut self, now: &Now, happened: &Happened) {
-        let name = match *happened {
-            Happened::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
-            Happened::VectorEntry { name } => text(name),
-            Happened::SoftirqEntry { vec } => {
+    fn follow(&mut self, now: &Now, event: &KernelEvent) {
+        let name = match *event {
+            KernelEvent::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
+            KernelEvent::VectorEntry { name } => text(name),
+            KernelEvent::SoftirqEntry { vec } => {
                 // On a CPU that is not asked about nobody has looked who raised it.
                 let raiser = self.origins.raiser(now.cpu, vec);
                 self.entered = self
@@ -442,10 +442,10 @@ impl Scene<'_> {
                     .or(raiser.filter(|_| kernel_numbers::serves_thread(vec)));
                 format!("softirq {}", kernel_numbers::softirq_name(vec))
             }
-            Happened::IrqExit | Happened::VectorExit | Happened::SoftirqExit => {
+            KernelEvent::IrqExit | KernelEvent::VectorExit | KernelEvent::SoftirqExit => {
                 return self.chains.end(now.cpu);
             }
-            Happened::Switch { .. } => return self.chains.clear(now.cpu),
+            KernelEvent::Switch { .. } => return self.chains.clear(now.cpu),
             _ => return,
         };
         let cause = self.entered.take();

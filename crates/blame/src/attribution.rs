@@ -86,13 +86,13 @@ impl<'n> Attribution<'n> {
             Event::Record { cpu, record } => {
                 self.at = record.at;
                 let common = self.reader.formats().common(record.payload);
-                if let (Some(common), Some(happened)) = (common, self.reader.read(&record)) {
+                if let (Some(common), Some(kernel_event)) = (common, self.reader.read(&record)) {
                     let now = Now {
                         cpu,
                         at: record.at,
                         common,
                     };
-                    self.scene.happens(&mut self.cpus, &now, &happened);
+                    self.scene.happens(&mut self.cpus, &now, &kernel_event);
                 }
             }
             Event::Lost { cpu, count } => self.scene.lost(&mut self.cpus, cpu, count.unwrap_or(1)),

@@ -4,7 +4,7 @@
 //! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
 mod inside;
-mod measured;
+mod measured_gaps;
 mod migration;
 mod program;
 

@@ -3,12 +3,12 @@
 //! A class alone does not tell: a tick goes on because the boot line lacks a word, or because somebody's timer needs it. So
 //! the row's function, thread or interrupt decides, and then what the machine has of it already.
 
+mod context;
 mod functions;
-mod ground;
 mod rules;
 
+pub use context::CureContext;
 pub use functions::{FUNCTIONS, Function, Remedy};
-pub use ground::Ground;
 
 use crate::answer::{Answer, Interruption};
 
@@ -37,16 +37,16 @@ impl Cure {
 
 /// What would stop the interruptions of this row, on this CPU of this machine.
 #[must_use]
-pub fn cure(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
-    rules::of(row, cpu, ground)
+pub fn cure(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
+    rules::of(row, cpu, context)
 }
 
 impl Answer {
     /// Says of each row what would stop it on this machine.
-    pub fn cure(&mut self, ground: &Ground) {
+    pub fn cure(&mut self, context: &CureContext) {
         for cpu in &mut self.cpus {
             for row in &mut cpu.interruptions {
-                (row.fix, row.why) = match cure(row, cpu.cpu, ground) {
+                (row.fix, row.why) = match cure(row, cpu.cpu, context) {
                     Cure::Command { command, why } => (command, why),
                     Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
                 };

@@ -14,8 +14,8 @@ mod cpu;
 mod cures;
 mod functions;
 mod gaps;
-mod happened;
 mod hwlat;
+mod kernel_event;
 mod kernel_numbers;
 mod origins;
 mod question;
@@ -30,15 +30,17 @@ pub use answer::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption,
 pub use attribute::could_go_on;
 pub use attribution::{Attribution, attribute};
 pub use counters::Counted;
-pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
-pub use functions::{FunctionTime, Functions, FunctionsTold, GapFunctions, LostRecords};
+pub use cures::{Cure, CureContext, FUNCTIONS, Function, Remedy, cure};
+pub use functions::{FunctionTime, Functions, FunctionsReport, GapFunctions, LostRecords};
 pub use gaps::Gap;
-pub use happened::{Happened, Thread};
-pub use hwlat::{Hwlat, HwlatCpu, HwlatTold};
+pub use hwlat::{Hwlat, HwlatCpu, HwlatReport};
+pub use kernel_event::{KernelEvent, Thread};
 pub use kernel_numbers::{interrupting_calls, serving_softirqs};
 pub use observe::Class;
 pub use question::{Follow, Question, Target, Victim};
 pub use reader::Reader;
-pub use runs::{LongestRun, LongestWaits, RunsOfCpu, Scheduled, Step, Stretch, Whose, longest_run_of_pages};
+pub use runs::{
+    LongestRun, LongestWaits, RunsOfCpu, Step, Stretch, ThreadChange, ThreadFilter, longest_run_of_pages,
+};
 pub use senders::{GROUP, Sender, is_group, senders};
 pub use stories::{Keep, Piece, Story};

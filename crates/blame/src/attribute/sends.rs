@@ -3,7 +3,7 @@
 use super::{IN_INTERRUPT, Now, Scene};
 use crate::answer::{Confidence, Culprit};
 use crate::context::Context;
-use crate::happened::Callee;
+use crate::kernel_event::Callee;
 use crate::origins::{Send, To};
 use observe::Class;
 
@@ -12,7 +12,7 @@ use observe::Class;
 const ASKING_NS: u64 = 200_000_000;
 
 /// A function call that a CPU is asking others for, before it interrupts them.
-pub(super) struct Asking {
+pub(super) struct PendingCall {
     at: u64,
     pid: i32,
     call: u64,
@@ -28,7 +28,7 @@ impl Scene<'_> {
     }
 
     /// An interrupt is sent to a CPU for what was asked before.
-    pub(super) fn sent_for(&mut self, now: &Now, cpu: u32, asking: &Asking, by: Culprit) {
+    pub(super) fn sent_for(&mut self, now: &Now, cpu: u32, asking: &PendingCall, by: Culprit) {
         let (at, asked, to) = (now.at, asking.at, asking.to);
         self.origins.sent(cpu, Send { at, asked, to, by });
     }
@@ -42,7 +42,7 @@ impl Scene<'_> {
     /// Somebody asks for a function call.
     pub(super) fn asks(&mut self, now: &Now, what: Callee, callsite: u64, call: u64) {
         let place = (now.cpu, now.common.flags & IN_INTERRUPT);
-        let is_same = |asking: &Asking| asking.call == call && asking.pid == now.common.pid;
+        let is_same = |asking: &PendingCall| asking.call == call && asking.pid == now.common.pid;
         // What queues a request is called by what it was asked of, whose caller says more.
         if call != 0 && self.asking.get(&place).is_some_and(is_same) {
             return;
@@ -62,7 +62,7 @@ impl Scene<'_> {
         let (at, pid) = (now.at, now.common.pid);
         self.asking.insert(
             place,
-            Asking {
+            PendingCall {
                 at,
                 pid,
                 call,
@@ -73,11 +73,12 @@ impl Scene<'_> {
     }
 
     /// Who asked for the call that a CPU is interrupted for now.
-    pub(super) fn asked(&mut self, now: &Now, callsite: u64) -> Asking {
+    pub(super) fn asked(&mut self, now: &Now, callsite: u64) -> PendingCall {
         let asking = self.asking.remove(&(now.cpu, now.common.flags & IN_INTERRUPT));
-        let is_it =
-            |asking: &Asking| asking.pid == now.common.pid && now.at.saturating_sub(asking.at) <= ASKING_NS;
-        asking.filter(is_it).unwrap_or_else(|| Asking {
+        let is_it = |asking: &PendingCall| {
+            asking.pid == now.common.pid && now.at.saturating_sub(asking.at) <= ASKING_NS
+        };
+        asking.filter(is_it).unwrap_or_else(|| PendingCall {
             at: now.at,
             pid: now.common.pid,
             call: 0,

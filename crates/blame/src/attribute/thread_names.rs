@@ -10,7 +10,7 @@ impl Scene<'_> {
     /// Names of threads that no event has told.
     pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
         for (pid, comm) in comms {
-            if self.told.get(&pid).is_none() {
+            if self.recent_comms.get(&pid).is_none() {
                 self.hear_of(pid);
                 self.comms.entry(pid).or_insert(comm);
             }
@@ -22,7 +22,7 @@ impl Scene<'_> {
         match pid {
             0 => "<idle>".to_owned(),
             pid => self
-                .told
+                .recent_comms
                 .get(&pid)
                 .or_else(|| self.comms.get(&pid))
                 .cloned()
@@ -32,7 +32,11 @@ impl Scene<'_> {
 
     /// A thread that was not known before the first loss, and whose birth nobody has told, may be a child of one that is.
     pub(super) fn hear_of(&mut self, pid: i32) {
-        if self.has_lost && pid != 0 && self.told.get(&pid).is_none() && !self.comms.contains_key(&pid) {
+        if self.has_lost
+            && pid != 0
+            && self.recent_comms.get(&pid).is_none()
+            && !self.comms.contains_key(&pid)
+        {
             self.unborn.put(pid, ());
         }
     }

@@ -14,7 +14,7 @@ const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
 /// What decides which cure can be had. Without a machine nothing is known, and nothing is taken for absent.
 #[derive(Clone, Debug, Default)]
-pub struct Ground {
+pub struct CureContext {
     /// CPUs that are asked about. A command that isolates names all of them.
     pub asked: CpuSet,
     /// Partitions of ours that are in force.
@@ -43,14 +43,14 @@ pub struct Ground {
     pub own: Vec<i32>,
 }
 
-impl Ground {
+impl CureContext {
     /// That of a machine. It should have been read with interrupts.
     #[must_use]
-    pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, asked: &CpuSet) -> Ground {
+    pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, asked: &CpuSet) -> CureContext {
         let taken = in_force
             .iter()
             .fold(CpuSet::new(), |taken, intent| taken.or(&intent.cpus));
-        let mut ground = Ground {
+        let mut context = CureContext {
             asked: asked.clone(),
             kernel: machine.kernel.version,
             nohz_full: machine.isolation.nohz_full.clone(),
@@ -63,7 +63,7 @@ impl Ground {
                 .as_ref()
                 .map(|config| config.contains_key("CONFIG_NO_HZ_FULL")),
             interrupts: machine.interrupts.clone().unwrap_or_default(),
-            ..Ground::default()
+            ..CureContext::default()
         };
         // All that a cure may name, at once: the plan tells which of them are there.
         let mut all = Intent::new(PartitionName::default(), asked.minus(&taken), Profile::Strict);
@@ -79,12 +79,12 @@ impl Ground {
         match plan_beside(machine, settings, &all, &others) {
             Ok(plan) => {
                 let absent = plan.knobs.iter().filter(|knob| knob.state == State::Absent);
-                ground.absent = absent.map(|knob| knob.name).collect();
+                context.absent = absent.map(|knob| knob.name).collect();
             }
-            Err(refusal) => ground.refusal = Some(in_a_line(&refusal.to_string())),
+            Err(refusal) => context.refusal = Some(in_a_line(&refusal.to_string())),
         }
-        ground.in_force = in_force;
-        ground
+        context.in_force = in_force;
+        context
     }
 
     /// Whether this kernel stops real-time threads for a part of each period so that others can run, as it was before the

@@ -5,7 +5,7 @@
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened<'a> {
+pub enum KernelEvent<'a> {
     /// The CPU went from one thread to another.
     Switch {
         /// Who left.
