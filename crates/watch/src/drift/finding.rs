@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// A finding that stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct OpenFinding {
     /// Its stable id.
     pub id: String,
     /// What it is about.
@@ -33,9 +33,9 @@ pub struct Kept {
     pub by: Vec<Writer>,
 }
 
-impl Kept {
+impl OpenFinding {
     /// Whether both are about the same thing, whatever they say of it.
-    pub(super) fn is_same(&self, other: &Kept) -> bool {
+    pub(super) fn is_same(&self, other: &OpenFinding) -> bool {
         self.id == other.id && self.subject == other.subject && self.partition == other.partition
     }
 
@@ -47,7 +47,7 @@ impl Kept {
 }
 
 /// Which of these writers may have caused it, in their order; none where the kernel reported none.
-pub(super) fn who(found: &Kept, writers: &[Writer]) -> Vec<Writer> {
+pub(super) fn likely_writers(found: &OpenFinding, writers: &[Writer]) -> Vec<Writer> {
     writers
         .iter()
         .filter(|writer| bears_on(found, &writer.wrote))
@@ -55,7 +55,7 @@ pub(super) fn who(found: &Kept, writers: &[Writer]) -> Vec<Writer> {
         .collect()
 }
 
-fn bears_on(found: &Kept, path: &str) -> bool {
+fn bears_on(found: &OpenFinding, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     match found.layer.as_str() {
         // The list and the mask of an interrupt are one thing in two files.

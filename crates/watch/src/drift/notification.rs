@@ -1,4 +1,4 @@
-//! What somebody or the kernel told of the machine.
+//! Notifications of changes on the machine, by the kernel or by another program.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +35,9 @@ pub enum Process {
     },
 }
 
-/// Something that may have changed what `check` finds.
+/// A change that may alter what `check` finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum Notification {
     /// A thread has come to where isolated CPUs are among its own, or has other CPUs than before.
     Thread,
     /// A uevent of the kernel.

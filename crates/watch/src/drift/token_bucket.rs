@@ -1,22 +1,22 @@
-//! What may be had of a CPU for what others decide: how often they write, and start programs. It is saved while nothing
-//! happens, and spent at once when something does.
+//! A token bucket of CPU time for work that other programs cause by writing files and starting programs. Time is saved while
+//! nothing happens, and can be spent at once.
 //!
-//! What is done by itself, again and again, has its own [`super::Pace`] and no purse.
+//! Work that recurs by itself has its own [`super::Interval`] and no bucket.
 
 use std::time::Duration;
 
-/// How it stands.
+/// Whether there is time left in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Funds {
-    /// Whatever happens is looked at soon.
+pub enum BucketLevel {
+    /// There is: the work is done soon.
     Ample,
-    /// It is looked at as seldom as it can be paid for.
+    /// There is none: the work is done as rarely as its cost allows.
     Short,
 }
 
-/// What was earned, and what was spent of it.
+/// CPU time that was earned, and what was spent of it.
 #[derive(Clone, Debug)]
-pub struct Purse {
+pub struct TokenBucket {
     share: u32,
     most: Duration,
     earned: Duration,
@@ -24,16 +24,16 @@ pub struct Purse {
     at: Duration,
 }
 
-impl Purse {
-    /// For questions.
-    pub const QUESTIONS: Purse = Purse::new(4_000, Duration::from_secs(25));
-    /// For looking at the masks of all threads because a program has begun.
-    pub const SWEEPS: Purse = Purse::new(10_000, Duration::from_secs(5));
+impl TokenBucket {
+    /// For calls of `check`.
+    pub const QUESTIONS: TokenBucket = TokenBucket::new(4_000, Duration::from_secs(25));
+    /// For reading the masks of all threads because a program has started.
+    pub const SWEEPS: TokenBucket = TokenBucket::new(10_000, Duration::from_secs(5));
 
-    /// It earns the `share`th part of the time, and saves so much of a CPU at most, which it has at the start.
+    /// A bucket that earns one part in `share` of the time and saves `most` CPU time. It is full at the start.
     #[must_use]
-    pub const fn new(share: u32, most: Duration) -> Purse {
-        Purse {
+    pub const fn new(share: u32, most: Duration) -> TokenBucket {
+        TokenBucket {
             share,
             most,
             earned: most,
@@ -42,19 +42,19 @@ impl Purse {
         }
     }
 
-    /// Something was done now that took so much of a CPU.
-    pub fn pay(&mut self, now: Duration, cost: Duration) {
+    /// Work was done now that took so much CPU time.
+    pub fn spend(&mut self, now: Duration, cost: Duration) {
         self.earned = self.earned_at(now);
         self.at = now;
         self.spent = self.spent.saturating_add(cost);
     }
 
-    /// How it stands now.
+    /// Whether there is time left now.
     #[must_use]
-    pub fn funds(&self, now: Duration) -> Funds {
+    pub fn level(&self, now: Duration) -> BucketLevel {
         match self.spent < self.earned_at(now) {
-            true => Funds::Ample,
-            false => Funds::Short,
+            true => BucketLevel::Ample,
+            false => BucketLevel::Short,
         }
     }
 

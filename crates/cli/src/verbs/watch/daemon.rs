@@ -39,7 +39,7 @@ use session::Session;
 use sources::Sources;
 use std::time::{Duration, Instant};
 use threads::Threads;
-use watch::drift::{Burst, Funds, Happening, Layers, Line, Pace, Purse};
+use watch::drift::{BucketLevel, Burst, Interval, Layers, Line, Notification, TokenBucket};
 use webhook::Posts;
 
 /// The log, where no other is named.
@@ -88,9 +88,9 @@ struct Daemon<'s> {
     folders: Folders,
     service: Service,
     burst: Burst,
-    soon: Pace,
-    seldom: Pace,
-    purse: Purse,
+    soon: Interval,
+    seldom: Interval,
+    purse: TokenBucket,
     looked: Option<Looked>,
     /// Since when a change of ours keeps us from asking.
     held_up: Option<Duration>,
@@ -118,9 +118,9 @@ impl<'s> Daemon<'s> {
             folders: Folders::default(),
             service: Service::find(),
             burst: Burst::default(),
-            soon: Pace::QUESTIONS,
-            seldom: Pace::FEWER_QUESTIONS,
-            purse: Purse::QUESTIONS,
+            soon: Interval::QUESTIONS,
+            seldom: Interval::FEWER_QUESTIONS,
+            purse: TokenBucket::QUESTIONS,
             looked: None,
             held_up: None,
             trouble: String::new(),
@@ -230,9 +230,9 @@ impl<'s> Daemon<'s> {
 
     /// From when on another question may be asked.
     fn ready(&self, now: Duration) -> Duration {
-        match self.purse.funds(now) {
-            Funds::Ample => self.soon.due(),
-            Funds::Short => self.seldom.due(),
+        match self.purse.level(now) {
+            BucketLevel::Ample => self.soon.due(),
+            BucketLevel::Short => self.seldom.due(),
         }
     }
 
@@ -282,11 +282,11 @@ impl<'s> Daemon<'s> {
         self.sources.take(self.session, now, &mut |told| match told {
             sources::Told::Process(process) => {
                 if threads.told(root, process) {
-                    burst.add(now, Happening::Thread);
+                    burst.add(now, Notification::Thread);
                 }
             }
-            sources::Told::Happening(happening) => {
-                counts.lost += u64::from(happening == Happening::Lost);
+            sources::Told::Notification(happening) => {
+                counts.lost += u64::from(happening == Notification::Lost);
                 burst.add(now, happening);
             }
         });
@@ -296,11 +296,11 @@ impl<'s> Daemon<'s> {
     fn look_around(&mut self) {
         let now = self.now();
         if self.threads.due(now) <= now && self.threads.sweep(self.session.root(), now, Daemon::spent) {
-            self.burst.add(now, Happening::Thread);
+            self.burst.add(now, Notification::Thread);
         }
         if self.folders.look(self.session.root(), now) {
             let layers = Layers::named(&["partition", "tasks", "knobs"]);
-            self.burst.add(now, Happening::Round(layers));
+            self.burst.add(now, Notification::Round(layers));
         }
         if self.rounds.due() > now {
             return;
@@ -342,7 +342,7 @@ impl<'s> Daemon<'s> {
         }
         self.say(line);
         self.let_go();
-        self.burst.add(self.now(), Happening::Intention);
+        self.burst.add(self.now(), Notification::Intention);
     }
 
     /// Tells whoever wants to be told of findings.
@@ -396,7 +396,7 @@ impl<'s> Daemon<'s> {
                     self.say(line);
                 }
                 // What was not answered is still to be asked.
-                self.burst.add(self.now(), Happening::Round(asked.layers));
+                self.burst.add(self.now(), Notification::Round(asked.layers));
             }
         }
         let now = self.now();
@@ -406,7 +406,7 @@ impl<'s> Daemon<'s> {
         // What was worth asking keeps nobody from asking again.
         if news == 0 {
             self.seldom.done(now, cost);
-            self.purse.pay(now, cost);
+            self.purse.spend(now, cost);
         }
         if asked.layers == Layers::all() {
             self.rounds.asked_all(now, cost);
@@ -431,7 +431,7 @@ impl<'s> Daemon<'s> {
             .repairing
             .repair(self.session, &looked, &self.configuration.watching);
         if !lines.is_empty() {
-            self.burst.add(self.now(), Happening::Round(asked));
+            self.burst.add(self.now(), Notification::Round(asked));
             self.rounds.repaired(self.session);
         }
         for line in lines {
@@ -443,7 +443,7 @@ impl<'s> Daemon<'s> {
 
     fn update(
         &mut self,
-        found: Vec<watch::drift::Kept>,
+        found: Vec<watch::drift::OpenFinding>,
         asked: Layers,
         writers: &[watch::drift::Writer],
     ) -> usize {

@@ -69,7 +69,7 @@ impl Daemon<'_> {
 pub fn once(
     machine: &machine::Machine,
     intention: &Intention,
-    standing: Vec<watch::drift::Kept>,
+    standing: Vec<watch::drift::OpenFinding>,
 ) -> metrics::Known {
     metrics::Known {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -16,7 +16,7 @@ use plan::Profile;
 use plan::declared::Watching;
 use root::Root;
 use session::Session;
-use watch::drift::{Kept, Layers};
+use watch::drift::{Layers, OpenFinding};
 
 /// What was seen and found.
 pub struct Looked {
@@ -140,7 +140,7 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
 
 impl Looked {
     /// What is told of it.
-    pub fn kept(&self, watching: &Watching) -> Vec<Kept> {
+    pub fn kept(&self, watching: &Watching) -> Vec<OpenFinding> {
         self.found
             .iter()
             .filter(|one| is_told(one, watching))
@@ -155,7 +155,7 @@ impl Looked {
     }
 
     /// What was counted since the last round, held against the machine as it was last seen.
-    pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<Kept>, Layers) {
+    pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<OpenFinding>, Layers) {
         let counters = Counters::Seen(activity);
         let evidence = Evidence {
             machine: &self.machine,
@@ -178,8 +178,8 @@ pub fn is_told(one: &Found, watching: &Watching) -> bool {
 }
 
 /// A finding as it is remembered.
-pub fn kept(one: &Found) -> Kept {
-    Kept {
+pub fn kept(one: &Found) -> OpenFinding {
+    OpenFinding {
         id: one.finding.id.clone(),
         subject: one.finding.subject.clone(),
         partition: one.partition.clone(),

@@ -7,7 +7,7 @@ use crate::verbs::check::mending::mend_found;
 use check::Found;
 use plan::declared::Watching;
 use session::Session;
-use watch::drift::{Line, May, Repairs};
+use watch::drift::{Line, RepairDecision, Repairs};
 
 /// What was repaired when.
 #[derive(Default)]
@@ -28,9 +28,9 @@ impl Repairing {
         let (mut lines, mut mendable) = (Vec::new(), Vec::new());
         for one in looked.found.iter().filter(is_wanted) {
             match self.repairs.may(&kept(one), now_s) {
-                May::Now => mendable.push(one),
-                May::Left => {}
-                May::NoMore => {
+                RepairDecision::Now => mendable.push(one),
+                RepairDecision::Left => {}
+                RepairDecision::NoMore => {
                     let line = Line::about(now_s, "not_repaired", &kept(one));
                     lines.push(Line {
                         message: "it was repaired five times within ten minutes: somebody sets it again, and is left alone"

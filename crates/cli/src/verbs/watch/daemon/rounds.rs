@@ -3,12 +3,12 @@
 use observe::{Activity, Sample, activity};
 use session::Session;
 use std::time::Duration;
-use watch::drift::{Happening, Layers, Pace};
+use watch::drift::{Interval, Layers, Notification};
 
 /// What is looked at, and when.
 pub struct Rounds {
-    counters: Pace,
-    files: Pace,
+    counters: Interval,
+    files: Interval,
     before: Sample,
     journal: Option<u64>,
 }
@@ -17,7 +17,7 @@ pub struct Rounds {
 #[derive(Default)]
 pub struct Round {
     /// What is to be asked for it.
-    pub happenings: Vec<Happening>,
+    pub happenings: Vec<Notification>,
     /// What was counted since the last one.
     pub activity: Option<Activity>,
 }
@@ -26,8 +26,8 @@ impl Rounds {
     /// Begins.
     pub fn new(session: &Session) -> Rounds {
         Rounds {
-            counters: Pace::COUNTERS,
-            files: Pace::FILES,
+            counters: Interval::COUNTERS,
+            files: Interval::FILES,
             before: Sample::take(session.root()),
             journal: journal(session),
         }
@@ -44,7 +44,7 @@ impl Rounds {
         let length = journal(session);
         if length != self.journal {
             self.journal = length;
-            round.happenings.push(Happening::Intention);
+            round.happenings.push(Notification::Intention);
         }
         let sample = Sample::take(session.root());
         let names = |sample: &Sample| -> Vec<String> {
@@ -55,13 +55,13 @@ impl Rounds {
                 .collect()
         };
         if names(&sample) != names(&self.before) {
-            round.happenings.push(Happening::Interrupts);
+            round.happenings.push(Notification::Interrupts);
         }
         round.activity = Some(activity(&self.before, &sample));
         self.before = sample;
         if self.files.due() <= now {
             self.files.done(now, Duration::ZERO);
-            round.happenings.push(Happening::Round(Layers::all()));
+            round.happenings.push(Notification::Round(Layers::all()));
         }
         round
     }

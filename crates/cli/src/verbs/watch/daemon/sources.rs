@@ -8,7 +8,7 @@ use root::told::{Netlink, Signals, Take, Writes, Written, wait};
 use session::Session;
 use std::os::fd::AsFd;
 use std::time::Duration;
-use watch::drift::{Happening, Pace, Process, Writer, concerns, link, processes, uevent};
+use watch::drift::{Interval, Notification, Process, Writer, concerns, link, processes, uevent};
 
 /// Messages that are taken in one turn of each socket.
 const MOST: usize = 20_000;
@@ -18,7 +18,7 @@ pub enum Told {
     /// A thread began, changed or ended.
     Process(Process),
     /// Something else.
-    Happening(Happening),
+    Notification(Notification),
 }
 
 /// All of them.
@@ -30,8 +30,8 @@ pub struct Sources {
     writes: Result<Writes, String>,
     /// File systems whose writes nobody tells of, and why.
     deaf: Vec<String>,
-    processes_pace: Pace,
-    writes_pace: Pace,
+    processes_pace: Interval,
+    writes_pace: Interval,
     /// Writes were read in this turn.
     has_writes: bool,
 }
@@ -49,8 +49,8 @@ impl Sources {
             links: Netlink::links().map_err(|error| error.to_string()),
             writes: Writes::listen().map_err(|error| error.to_string()),
             deaf: Vec::new(),
-            processes_pace: Pace::PROCESSES,
-            writes_pace: Pace::WRITES,
+            processes_pace: Interval::PROCESSES,
+            writes_pace: Interval::WRITES,
             has_writes: false,
         };
         sources.listen_to_files(root);
@@ -147,10 +147,10 @@ impl Sources {
         ] {
             let mut told = |message: &[u8]| {
                 if let Some(happening) = read(message) {
-                    each(Told::Happening(happening));
+                    each(Told::Notification(happening));
                 }
             };
-            take(source, &mut told).then(|| each(Told::Happening(Happening::Lost)));
+            take(source, &mut told).then(|| each(Told::Notification(Notification::Lost)));
         }
         if now < self.processes_pace.due() {
             return;
@@ -165,9 +165,9 @@ impl Sources {
         };
         let is_lost = take(&mut self.processes, &mut told);
         if is_lost {
-            each(Told::Happening(Happening::Thread));
+            each(Told::Notification(Notification::Thread));
         }
-        self.processes_pace = Pace::PROCESSES;
+        self.processes_pace = Interval::PROCESSES;
         if count > 0 {
             self.processes_pace.done(now, spent().saturating_sub(before));
         }
@@ -186,12 +186,12 @@ impl Sources {
         let taken = writes.take(&mut |written| {
             self.has_writes = true;
             if let Some(happening) = of_write(session, written) {
-                each(Told::Happening(happening));
+                each(Told::Notification(happening));
             }
         });
         if let Err(error) = taken {
             self.writes = Err(error.to_string());
-            each(Told::Happening(Happening::Lost));
+            each(Told::Notification(Notification::Lost));
         }
     }
 
@@ -235,14 +235,14 @@ fn mounts(root: &Root) -> Vec<String> {
 }
 
 /// `None` for a file that no layer reads: any user may write such files, so the name of the writer is not looked up.
-fn of_write(session: &Session, written: Written) -> Option<Happening> {
+fn of_write(session: &Session, written: Written) -> Option<Notification> {
     match written {
-        Written::Lost => Some(Happening::Lost),
+        Written::Lost => Some(Notification::Lost),
         Written::By { path, .. } if !concerns(&path) => None,
         Written::By { pid, path } => {
             // Of a thread of another pid namespace the kernel gives 0.
             let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
-            Some(Happening::Wrote(Writer {
+            Some(Notification::Wrote(Writer {
                 pid,
                 comm,
                 wrote: path,

@@ -4,7 +4,7 @@ use machine::{CpuSet, Task};
 use root::{Asked, Root};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use watch::drift::{Funds, Pace, Process, Purse};
+use watch::drift::{BucketLevel, Interval, Process, TokenBucket};
 
 /// Threads that are remembered at most; of others the rounds tell.
 const MOST: usize = 200_000;
@@ -24,10 +24,10 @@ pub struct Threads {
     known: BTreeMap<u32, Known>,
     isolated: Vec<u64>,
     words: Vec<u64>,
-    quiet: Pace,
-    busy: Pace,
+    quiet: Interval,
+    busy: Interval,
     is_busy: bool,
-    purse: Purse,
+    purse: TokenBucket,
 }
 
 impl Default for Threads {
@@ -36,10 +36,10 @@ impl Default for Threads {
             known: BTreeMap::new(),
             isolated: Vec::new(),
             words: Vec::new(),
-            quiet: Pace::SWEEPS,
-            busy: Pace::BUSY_SWEEPS,
+            quiet: Interval::SWEEPS,
+            busy: Interval::BUSY_SWEEPS,
             is_busy: false,
-            purse: Purse::SWEEPS,
+            purse: TokenBucket::SWEEPS,
         }
     }
 }
@@ -47,8 +47,8 @@ impl Default for Threads {
 impl Threads {
     /// When the next sweep is due.
     pub fn due(&self, now: Duration) -> Duration {
-        match (self.is_busy, self.purse.funds(now)) {
-            (true, Funds::Ample) => self.busy.due().min(self.quiet.due()),
+        match (self.is_busy, self.purse.level(now)) {
+            (true, BucketLevel::Ample) => self.busy.due().min(self.quiet.due()),
             _ => self.quiet.due(),
         }
     }
@@ -118,7 +118,7 @@ impl Threads {
         }
         let cost = spent().saturating_sub(before);
         if std::mem::take(&mut self.is_busy) {
-            self.purse.pay(now, cost);
+            self.purse.spend(now, cost);
         }
         self.is_busy = self.known.values().any(|known| known.has_ended);
         self.quiet.done(now, cost);

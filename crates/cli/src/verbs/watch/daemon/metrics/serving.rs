@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
-use watch::metrics::{Asked, Form, MOST_REQUEST, Refusal, answer, asked};
+use watch::metrics::{Form, MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
 
 /// Connections at a time. For one more the oldest that has not asked yet is closed, else the oldest.
 const MOST: usize = 64;
@@ -143,10 +143,10 @@ impl Connection {
                 Err(error) if is_for_later(&error) => return,
                 Err(_) => return self.state = State::Over,
             }
-            let answer = match asked(heard) {
-                Asked::More => return,
-                Asked::Metrics(form) => answer(form, &give(form)),
-                Asked::Refused(refusal) => refusal.answer(),
+            let answer = match parse_request(heard) {
+                ScrapeRequest::More => return,
+                ScrapeRequest::Metrics(form) => answer(form, &give(form)),
+                ScrapeRequest::Refused(refusal) => refusal.answer(),
             };
             self.get(now, answer);
         }
