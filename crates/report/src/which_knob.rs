@@ -2,7 +2,7 @@
 
 use crate::recording::sets::{cautions, name, runs, words};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Asked, Verdict};
+use compare::{Answer, Quantity, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use study::which_knob::{Answered, Effect, Side};
@@ -168,7 +168,7 @@ fn shown(side: &Side) -> Vec<String> {
         .chain(others)
         .filter_map(|place| Some((place, side.compared.answers.get(place)?)));
     let percent = side.p.map_or(100.0, |p| p * 100.0);
-    let line = |(place, (asked, answer)): (usize, &(Asked, Answer))| {
+    let line = |(place, (asked, answer)): (usize, &(Quantity, Answer))| {
         let is_told = side.told.contains(&place);
         let word = match answer.verdict {
             _ if side.counts.is_empty() || is_told => "",
@@ -239,7 +239,7 @@ mod tests {
 
     /// A comparison with one answer, of that chance.
     fn compared(other_mean: f64, verdict: Verdict, p: f64) -> Compared {
-        let asked = Asked {
+        let asked = Quantity {
             thread: "CPU 1".to_owned(),
             kind: Kind::Latency,
             basis: Basis::Samples,

@@ -221,7 +221,7 @@ fn count_together(mut sides: Vec<&mut Side>) {
         if p > RISK {
             continue;
         }
-        let counts = |(place, (_, answer)): (usize, &(compare::Asked, Answer))| {
+        let counts = |(place, (_, answer)): (usize, &(compare::Quantity, Answer))| {
             (answer.verdict != Verdict::NotShown && answer.p * times <= RISK).then_some(place)
         };
         side.counts = side

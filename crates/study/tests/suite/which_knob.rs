@@ -1,6 +1,6 @@
 //! Which cells ask about the knobs of a plan, and what is answered where the truth is known.
 
-use compare::{Answer, Asked, Compared, Number, Question, RISK, Verdict, judge};
+use compare::{Answer, Compared, Number, Quantity, Question, RISK, Verdict, judge};
 use formats::{Basis, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use study::which_knob::{
@@ -252,7 +252,7 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> Compared {
             resolution: 0.0,
         })
         .collect();
-    let asked = |place: usize| Asked {
+    let asked = |place: usize| Quantity {
         thread: "CPU 1".to_owned(),
         kind: Kind::Latency,
         basis: Basis::Samples,
@@ -373,7 +373,7 @@ fn side(answers: &[(Number, f64, f64, Verdict)]) -> Compared {
     let mut made = compared(&runs(1.0), &runs(1.0));
     let (asked, pattern) = made.answers[0].clone();
     let answer = |(number, was, is, verdict): &(Number, f64, f64, Verdict)| {
-        let asked = Asked {
+        let asked = Quantity {
             kind: Kind::Noise,
             number: *number,
             ..asked.clone()
