@@ -47,7 +47,7 @@ fn place(line: usize) -> String {
 
 /// A text of the file that only the machine can judge, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct SourceText {
     /// The text.
     pub text: String,
     /// Its line, from 1.
@@ -168,8 +168,8 @@ impl Context<'_> {
     }
 
     /// A text with its line.
-    pub fn said(&self, value: &Spanned<String>) -> Said {
-        Said {
+    pub fn source_text(&self, value: &Spanned<String>) -> SourceText {
+        SourceText {
             text: value.get_ref().clone(),
             line: self.line(&value.span()),
         }

@@ -2,7 +2,7 @@
 
 use crate::boots::Boot;
 use crate::cells::{Axis, Cell, MOST_RUNS, Product, product};
-use crate::document::{Context, Document, LoadPlace, Said, StudyError, What};
+use crate::document::{Context, Document, LoadPlace, SourceText, StudyError, What};
 use crate::which_knob::{self, KnobQuestion};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,13 +14,13 @@ pub struct Study {
     /// What each run measures.
     pub what: What,
     /// CPUs that are measured, and isolated in cells that isolate: an expression.
-    pub cpus: Said,
+    pub cpus: SourceText,
     /// How long one run measures: 100 ms to 24 h.
     pub each: Duration,
     /// Policy of the sampler, as `measure --policy` takes it; `None` is its usual one.
-    pub policy: Option<Said>,
+    pub policy: Option<SourceText>,
     /// Period of the wake-ups, as `measure --interval` takes it; `None` is its usual one.
-    pub interval: Option<Said>,
+    pub interval: Option<SourceText>,
     /// Where the load of a cell runs.
     pub load_place: LoadPlace,
     /// How often every cell is run.
@@ -159,12 +159,12 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         .map(|time| context.duration(time))
         .transpose()?;
     let cool_down = cool_down.unwrap_or_default();
-    if let (Some(budget), Some(said)) = (budget, &document.budget)
+    if let (Some(budget), Some(source_text)) = (budget, &document.budget)
         && budget < each.saturating_add(cool_down)
     {
         let next = "give it more, or measure for a shorter time";
         return Err(StudyError::new(
-            context.line(&said.span()),
+            context.line(&source_text.span()),
             "not one run fits into the budget",
             next,
         ));
@@ -185,10 +185,13 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
     }
     Ok(Study {
         what: measure.what,
-        cpus: context.said(&measure.cpus),
+        cpus: context.source_text(&measure.cpus),
         each,
-        policy: measure.policy.as_ref().map(|policy| context.said(policy)),
-        interval: measure.interval.as_ref().map(|interval| context.said(interval)),
+        policy: measure.policy.as_ref().map(|policy| context.source_text(policy)),
+        interval: measure
+            .interval
+            .as_ref()
+            .map(|interval| context.source_text(interval)),
         load_place: document.load_on,
         repetitions,
         seed: document.seed.unwrap_or(1),

@@ -9,7 +9,7 @@ mod answer;
 mod levels;
 mod text;
 
-pub use answer::{Answered, Effect, Side, answered, least_repetitions};
+pub use answer::{Effect, KnobAnswer, Side, knob_answers, least_repetitions};
 pub use levels::{Candidates, Level, Matrix, matrix};
 
 pub use crate::{Experiment, Load};

@@ -38,12 +38,12 @@ pub struct Matrix {
     /// Every level is another set of knobs.
     pub levels: Vec<Level>,
     /// Each with names of levels, or `none`.
-    pub questions: Vec<Asks>,
+    pub questions: Vec<LevelQuestion>,
 }
 
 /// What is asked about one knob, by the names of isolations: without it, with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asks {
+pub struct LevelQuestion {
     /// Its name.
     pub knob: String,
     /// With nothing beside it.
@@ -60,7 +60,8 @@ impl Matrix {
     /// How many comparisons answer it.
     #[must_use]
     pub fn comparisons(&self) -> usize {
-        let of = |asks: &Asks| usize::from(asks.alone.is_some()) + usize::from(asks.in_plan.is_some());
+        let of =
+            |asks: &LevelQuestion| usize::from(asks.alone.is_some()) + usize::from(asks.in_plan.is_some());
         self.questions.iter().map(of).sum()
     }
 }
@@ -86,7 +87,7 @@ pub fn matrix(
     };
     let (bare, full) = (made.level("bare", &BTreeSet::new()), made.level("full", &all));
     // The partition cannot be left out of a plan, so nothing is asked of it there.
-    let mut questions = vec![Asks {
+    let mut questions = vec![LevelQuestion {
         knob: "cpuset_partition".to_owned(),
         alone: Some(["none".to_owned(), bare.clone()]),
         in_plan: None,
@@ -95,7 +96,7 @@ pub fn matrix(
     }];
     for knob in &candidates.asked {
         let one = BTreeSet::from([knob.clone()]);
-        let mut asks = Asks {
+        let mut asks = LevelQuestion {
             knob: knob.clone(),
             alone: None,
             in_plan: None,

@@ -9,7 +9,7 @@ use plan::{Intent, Plan, State};
 use root::{Root, input};
 use session::Session;
 use std::path::Path;
-use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
+use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, SourceText, Study, StudyError, parse};
 
 /// With this reason a study's changes stand in the journal.
 pub const REASON: &str = "study";
@@ -184,7 +184,7 @@ impl Foreseen {
 }
 
 /// An error with the file and the line that it is about.
-fn at(file: &Path, said: &Said, error: CommandError) -> CommandError {
+fn at(file: &Path, said: &SourceText, error: CommandError) -> CommandError {
     CommandError {
         what: format!(
             "{}: line {}: {}",
