@@ -1,11 +1,11 @@
-//! What a recording holds that a format has no place for, so that nothing goes without a word.
+//! What a recording holds that a format has no place for, so that nothing is lost silently.
 
 use crate::list::{Format, Holds};
 use crate::model::{Basis, Recording, Series};
 
 /// What is left out where a recording is written in a format, in words; `None` where nothing is.
 #[must_use]
-pub fn left_out(format: &Format, recording: &Recording) -> Option<String> {
+pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
     let holds = format.holds;
     let kind = recording.kind();
     let written = |series: &&Series| holds != Holds::Samples || series.kind == kind;
