@@ -1,6 +1,6 @@
 //! Takes the pages out of the buffers while they fill, onto the disk: a record of any length, in the memory of one page.
 
-use crate::error::TraceError;
+use crate::TraceError;
 use crate::stats::Stats;
 use events::Layout;
 use machine::CpuId;
