@@ -3,7 +3,7 @@
 use super::intention::{self, Asked};
 use crate::CommandError;
 use crate::verbs::boot;
-use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
+use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
@@ -18,7 +18,7 @@ pub struct Looked {
     /// The machine.
     pub machine: Machine,
     /// What was found.
-    pub found: Vec<Found>,
+    pub found: Vec<CheckFinding>,
     /// What could not be read.
     pub unread: Vec<String>,
     /// Every wish with what it would need now.
@@ -84,7 +84,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
         boot: Some(&verdicts.verdict),
     };
     let mut found = check::check(&evidence, &cases);
-    found.extend(plan::unsupported_kernel(&machine.kernel).map(Found::of));
+    found.extend(plan::unsupported_kernel(&machine.kernel).map(CheckFinding::of));
     if intention.source == Source::Nobody {
         let (level, message) = match intention.unseen.is_empty() {
             true => (
@@ -97,7 +97,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
             ),
         };
         found.push(
-            Found::new(level, "nothing-isolated", "CPUs", message)
+            CheckFinding::new(level, "nothing-isolated", "CPUs", message)
                 .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same"),
         );
     }

@@ -3,7 +3,7 @@
 use super::look::Looked;
 use crate::{CommandError, Status};
 use apply::Outcome;
-use check::Found;
+use check::CheckFinding;
 use plan::Change;
 use session::Session;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub fn mend(session: &Session, looked: &Looked, ignore: &[String]) -> Result<Vec
             "run it as root (sudo quietcore check --fix)",
         ));
     }
-    let is_meant = |found: &&Found| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
+    let is_meant = |found: &&CheckFinding| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
     let mended = mend_found(session, &looked.found.iter().filter(is_meant).collect::<Vec<_>>())?;
     let refused = mended.refused.into_iter().map(|refusal| refusal.text);
     Ok(mended.done.into_iter().chain(refused).collect())
@@ -51,7 +51,7 @@ pub fn mend(session: &Session, looked: &Looked, ignore: &[String]) -> Result<Vec
 ///
 /// # Errors
 /// As [`mend`].
-pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, CommandError> {
+pub fn mend_found(session: &Session, found: &[&CheckFinding]) -> Result<Mended, CommandError> {
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for found in found {
         let Some(change) = &found.mend else { continue };

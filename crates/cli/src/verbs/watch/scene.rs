@@ -1,7 +1,7 @@
 //! What `check` looked at and found, as the scene of the view.
 
 use crate::verbs::check::look::Looked;
-use check::{Case, Found, judge};
+use check::{Case, CheckFinding, judge};
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
 use plan::Level;
 use watch::{Interrupt, Place, Scene, Seen, Thread};
@@ -39,7 +39,7 @@ pub fn of(looked: &Looked) -> Scene {
     }
 }
 
-fn seen(one: &Found, cases: &[Case], isolated: &CpuSet) -> Seen {
+fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
     let finding = &one.finding;
     let of_partition = || {
         let mine = cases

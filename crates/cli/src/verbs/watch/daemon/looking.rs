@@ -9,7 +9,7 @@ use crate::declared::DeclaredFile;
 use crate::verbs::boot;
 use crate::verbs::check::intention::{self, Asked, Declarations};
 use crate::verbs::check::look::{cases, cases_from};
-use check::{Case, Counters, Evidence, Found, Intention, Means, check_layers};
+use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
 use machine::{Machine, settings};
 use observe::Activity;
 use plan::Profile;
@@ -25,7 +25,7 @@ pub struct Looked {
     /// The machine; with tasks where these were asked for.
     pub machine: Machine,
     /// What the asked layers found.
-    pub found: Vec<Found>,
+    pub found: Vec<CheckFinding>,
     cases: Vec<Case>,
 }
 
@@ -173,12 +173,12 @@ impl Looked {
 }
 
 /// Whether somebody wants to hear of a finding.
-pub fn is_told(one: &Found, watching: &Watching) -> bool {
+pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
     one.finding.level >= watching.level && !watching.ignore.iter().any(|pattern| one.is_meant_by(pattern))
 }
 
 /// A finding as it is remembered.
-pub fn kept(one: &Found) -> OpenFinding {
+pub fn kept(one: &CheckFinding) -> OpenFinding {
     OpenFinding {
         id: one.finding.id.clone(),
         subject: one.finding.subject.clone(),

@@ -4,7 +4,7 @@
 use super::looking::{Looked, is_told, kept};
 use crate::seconds_now;
 use crate::verbs::check::mending::mend_found;
-use check::Found;
+use check::CheckFinding;
 use plan::declared::Watching;
 use session::Session;
 use watch::drift::{Line, RepairDecision, Repairs};
@@ -21,7 +21,7 @@ impl Repairing {
     /// Repairs what is wanted; a line for each thing that was done or could not be.
     pub fn repair(&mut self, session: &Session, looked: &Looked, watching: &Watching) -> Vec<Line> {
         let now_s = seconds_now();
-        let is_wanted = |one: &&Found| {
+        let is_wanted = |one: &&CheckFinding| {
             let is_meant = one.knob().is_some_and(|knob| watching.repair.has(knob));
             is_meant && is_told(one, watching) && looked.is_in_force(&one.partition)
         };

@@ -1,11 +1,11 @@
-//! One finding with what it was seen by and what mends it.
+//! One finding with its evidence and the change that repairs it.
 
 use plan::{Change, Finding, Level};
 use serde::Serialize;
 
 /// One finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct CheckFinding {
     /// What is so, and what to do about it.
     #[serde(flatten)]
     pub finding: Finding,
@@ -15,21 +15,26 @@ pub struct Found {
     pub partition: String,
     /// What was seen, one line each.
     pub evidence: Vec<String>,
-    /// The change that mends it, where one of the profile's own does.
+    /// The change that repairs it, where one of the profile's own does.
     pub mend: Option<Change>,
 }
 
-impl Found {
-    /// A finding that nothing of ours mends.
+impl CheckFinding {
+    /// A finding without a change that repairs it.
     #[must_use]
-    pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Found {
-        Found::of(Finding::new(level, id, subject, message))
+    pub fn new(
+        level: Level,
+        id: &str,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> CheckFinding {
+        CheckFinding::of(Finding::new(level, id, subject, message))
     }
 
     /// What a plan or the journal found.
     #[must_use]
-    pub fn of(finding: Finding) -> Found {
-        Found {
+    pub fn of(finding: Finding) -> CheckFinding {
+        CheckFinding {
             finding,
             layer: "",
             partition: String::new(),
@@ -40,21 +45,21 @@ impl Found {
 
     /// Adds what to do.
     #[must_use]
-    pub fn fix(mut self, fix: impl Into<String>) -> Found {
+    pub fn fix(mut self, fix: impl Into<String>) -> CheckFinding {
         self.finding.fix = fix.into();
         self
     }
 
     /// Adds what it was seen by.
     #[must_use]
-    pub fn seen(mut self, line: impl Into<String>) -> Found {
+    pub fn seen(mut self, line: impl Into<String>) -> CheckFinding {
         self.evidence.push(line.into());
         self
     }
 
-    /// Adds the change that mends it.
+    /// Adds the change that repairs it.
     #[must_use]
-    pub fn mended_by(mut self, change: Change) -> Found {
+    pub fn repaired_by(mut self, change: Change) -> CheckFinding {
         self.mend = Some(change);
         self
     }
