@@ -1,6 +1,6 @@
 //! The answer of `blame` for people: per CPU how much was stolen, then who stole it, most time first, each with its cure.
 
-mod own;
+mod program_rows;
 
 use crate::culprit::by;
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
@@ -32,7 +32,7 @@ pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
         table(&mut text, cpu, rows, style);
         crate::blame_picture::longest(&mut text, cpu, style);
         cure_lines(&mut text, cpu, rows, style);
-        own::own(&mut text, cpu, rows, style);
+        program_rows::program_rows(&mut text, cpu, rows, style);
     }
     text
 }

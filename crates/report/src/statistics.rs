@@ -1,6 +1,6 @@
-//! The numbers that summarise a measurement of several CPUs.
+//! The numbers that summarise a measurement of several CPUs, or a thread of it.
 
-use measure::Measurement;
+use measure::{Measurement, ThreadResult};
 
 /// The largest sample of all CPUs, without what the tool did to itself.
 pub(crate) fn worst(measurement: &Measurement) -> Option<u64> {
@@ -36,4 +36,11 @@ pub(crate) fn per_second(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let gaps: u64 = measurement.threads.iter().map(|thread| thread.expected).sum();
     (whole > 0).then(|| gaps as f64 * 1e9 / whole as f64)
+}
+
+/// Share of the window that others had, in percent; `None` where nothing was counted.
+pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
+    let stolen = thread.stolen_ns?;
+    #[allow(clippy::cast_precision_loss)]
+    (thread.duration_ns > 0).then(|| stolen as f64 * 100.0 / thread.duration_ns as f64)
 }

@@ -1,9 +1,9 @@
 //! Finds a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
 
-use super::entry::{Entry, sentence};
 use super::errors;
 use super::surroundings::Surroundings;
 use super::threads::of_thread;
+use super::{Entry, sentence};
 use crate::kernel_threads::{KERNEL_THREADS, kernel_thread};
 use crate::style::{COLUMNS, Role, Style, wrap};
 use observe::{CLASSES, COUNTERS, ClassRow, Counter, Place, counter};

@@ -1,4 +1,4 @@
-//! What a program asked of the kernel itself: beside the table of those who stole, and never part of it.
+//! The rows of the program itself: its own system calls and page faults, below the table of interruptions and never part of it.
 
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe};
 use crate::units::time;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 const SHOWN: usize = 5;
 
 /// The rows of the program itself.
-pub(super) fn own(text: &mut String, cpu: &CpuAnswer, rows: super::Rows, style: Style) {
+pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows, style: Style) {
     if cpu.own.is_empty() {
         return;
     }

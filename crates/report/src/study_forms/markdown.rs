@@ -1,6 +1,6 @@
 //! A study as Markdown with tables (GitHub's, and most wikis'): what its page has, without the drawings.
 
-use crate::page::parts::facts;
+use crate::page::facts;
 use crate::recording::sets::runs;
 use crate::recording::share_name;
 use crate::study::{head, headline, lines, remarks, withheld};
