@@ -4,11 +4,11 @@
 //! answer. Who has everything at the beginning gets the same answer, by the same way.
 
 use crate::answer::Answer;
-use crate::attribute::{Now, Scene};
 use crate::cpu::Cpu;
 use crate::gaps::Gap;
 use crate::question::Question;
 use crate::reader::Reader;
+use crate::scene::{Now, Scene};
 use crate::senders::Tells;
 use events::{Event, Names};
 use std::collections::HashMap;

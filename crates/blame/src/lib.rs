@@ -5,7 +5,6 @@
 //! into and out of an interruption, which is as long as it usually is, belongs to that.
 
 mod answer;
-mod attribute;
 mod attribution;
 mod chains;
 mod context;
@@ -22,12 +21,12 @@ mod question;
 mod reader;
 mod rows;
 mod runs;
+mod scene;
 mod senders;
 mod stories;
 mod victims;
 
 pub use answer::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption, Link, Subject};
-pub use attribute::could_go_on;
 pub use attribution::{Attribution, attribute};
 pub use counters::Counted;
 pub use cures::{Cure, CureContext, FUNCTIONS, Function, Remedy, cure};
@@ -42,5 +41,6 @@ pub use reader::Reader;
 pub use runs::{
     LongestRun, LongestWaits, RunsOfCpu, Step, Stretch, ThreadChange, ThreadFilter, longest_run_of_pages,
 };
+pub use scene::could_go_on;
 pub use senders::{GROUP, Sender, is_group, senders};
 pub use stories::{Keep, Piece, Story};

@@ -1,7 +1,7 @@
 //! What each event means for the CPUs that were asked about, with all that happened before.
 
 mod functions;
-mod sends;
+mod pending_calls;
 mod thread_names;
 
 use crate::answer::Culprit;
@@ -14,7 +14,7 @@ use crate::origins::{Memory, Origins, To};
 use crate::senders::Tells;
 use events::{Common, Names};
 use observe::Class;
-use sends::PendingCall;
+use pending_calls::PendingCall;
 use std::collections::HashMap;
 
 /// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): others are told to forget translations.
