@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
-use watch::drift::Pace;
+use watch::drift::Interval;
 use xtask::error::{Done, XtaskError, product, target_dir};
 
 /// The machine that the bound is for.
@@ -103,9 +103,9 @@ fn for_a_large_machine(binary: &Path) -> Done<bool> {
         BOUND * 100.0
     );
     let parts = [
-        ("one whole question", question + table, Pace::FILES),
-        ("one look at the counters", interrupts + table, Pace::COUNTERS),
-        ("one look at the masks of threads", sweep, Pace::SWEEPS),
+        ("one whole question", question + table, Interval::FILES),
+        ("one look at the counters", interrupts + table, Interval::COUNTERS),
+        ("one look at the masks of threads", sweep, Interval::SWEEPS),
     ];
     let mut all = 0.0;
     for (name, cost, pace) in parts {

@@ -1,7 +1,7 @@
 //! Messages of the kernel's sockets: the process connector, uevents, links.
 
 use super::Target;
-use watch::drift::{Happening, link, processes, uevent};
+use watch::drift::{Notification, link, processes, uevent};
 
 pub const TARGET: Target = Target {
     name: "kernel_messages",
@@ -18,7 +18,7 @@ pub const TARGET: Target = Target {
     },
     run: |bytes| {
         let _ = (processes(bytes), link(bytes));
-        if let Some(Happening::Device { action, path }) = uevent(bytes) {
+        if let Some(Notification::Device { action, path }) = uevent(bytes) {
             assert!(action.len() + path.len() < bytes.len() + 1 && path.starts_with('/'));
         }
     },

@@ -1,7 +1,7 @@
 //! HTTP requests to the daemon's metrics: a prefix of a request that is understood asks for more, or is answered.
 
 use super::{Target, owned};
-use watch::metrics::{Asked, MOST_REQUEST, answer, asked};
+use watch::metrics::{MOST_REQUEST, ScrapeRequest, answer, parse_request};
 
 pub const TARGET: Target = Target {
     name: "requests",
@@ -15,16 +15,16 @@ pub const TARGET: Target = Target {
         ])
     },
     run: |bytes| {
-        let whole = asked(bytes);
+        let whole = parse_request(bytes);
         match whole {
-            Asked::More => assert!(bytes.len() < MOST_REQUEST),
-            Asked::Metrics(form) => drop(answer(form, "a 1\n")),
-            Asked::Refused(refusal) => drop(refusal.answer()),
+            ScrapeRequest::More => assert!(bytes.len() < MOST_REQUEST),
+            ScrapeRequest::Metrics(form) => drop(answer(form, "a 1\n")),
+            ScrapeRequest::Refused(refusal) => drop(refusal.answer()),
         }
         // The request comes in pieces: a part of it is never answered otherwise than the whole.
         for end in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
-            let part = asked(&bytes[..end]);
-            assert!(part == Asked::More || part == whole || bytes.len() > MOST_REQUEST);
+            let part = parse_request(&bytes[..end]);
+            assert!(part == ScrapeRequest::More || part == whole || bytes.len() > MOST_REQUEST);
         }
     },
 };

@@ -1,6 +1,5 @@
 //! What `blame` answers. Field names are a contract with whoever reads its JSON.
 
-use crate::cures::{Cure, Ground, cure};
 use crate::stories::Story;
 use observe::Class;
 use serde::{Deserialize, Serialize};
@@ -161,43 +160,7 @@ pub struct CpuAnswer {
     pub own: Vec<Interruption>,
 }
 
-/// What counters said about the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Time that the hypervisor took, in nanoseconds (`/proc/stat`).
-    pub steal_ns: Option<u64>,
-    /// System management interrupts (MSR 0x34).
-    pub smi: Option<u64>,
-}
-
 impl CpuAnswer {
-    /// Lets counters speak for time that no event accounts for. What they do not cover stays unexplained.
-    pub fn confirm(&mut self, counted: Counted) {
-        let stolen = counted.steal_ns.unwrap_or(0).min(self.unexplained_ns);
-        self.unexplained_ns -= stolen;
-        self.explained_ns += stolen;
-        let rows = [
-            (Class::Steal, "the hypervisor", 0, stolen),
-            (Class::Firmware, "SMI", counted.smi.unwrap_or(0), 0),
-        ];
-        for (class, name, count, total_ns) in rows.into_iter().filter(|(_, _, count, ns)| count + ns > 0) {
-            self.interruptions.push(Interruption {
-                class,
-                name: name.to_owned(),
-                count,
-                total_ns,
-                max_ns: 0,
-                transition_ns: 0,
-                culprit: None,
-                confidence: Confidence::Counted,
-                fix: String::new(),
-                why: String::new(),
-                subject: Subject::None,
-            });
-        }
-        self.sort();
-    }
-
     /// Most time first; equal ones by name, so that an answer is the same each time.
     pub(crate) fn sort(&mut self) {
         let mut rows: Vec<(usize, Interruption)> = std::mem::take(&mut self.interruptions)
@@ -225,18 +188,4 @@ impl CpuAnswer {
 pub struct Answer {
     /// One after the other, in their order.
     pub cpus: Vec<CpuAnswer>,
-}
-
-impl Answer {
-    /// Says of each row what would stop it on this machine.
-    pub fn cure(&mut self, ground: &Ground) {
-        for cpu in &mut self.cpus {
-            for row in &mut cpu.interruptions {
-                (row.fix, row.why) = match cure(row, cpu.cpu, ground) {
-                    Cure::Command { command, why } => (command, why),
-                    Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
-                };
-            }
-        }
-    }
 }

@@ -4,11 +4,11 @@
 //! answer. Who has everything at the beginning gets the same answer, by the same way.
 
 use crate::answer::Answer;
-use crate::attribute::{Now, Scene};
 use crate::cpu::Cpu;
 use crate::gaps::Gap;
 use crate::question::Question;
 use crate::reader::Reader;
+use crate::scene::{Now, Scene};
 use crate::senders::Tells;
 use events::{Event, Names};
 use std::collections::HashMap;
@@ -86,13 +86,13 @@ impl<'n> Attribution<'n> {
             Event::Record { cpu, record } => {
                 self.at = record.at;
                 let common = self.reader.formats().common(record.payload);
-                if let (Some(common), Some(happened)) = (common, self.reader.read(&record)) {
+                if let (Some(common), Some(kernel_event)) = (common, self.reader.read(&record)) {
                     let now = Now {
                         cpu,
                         at: record.at,
                         common,
                     };
-                    self.scene.happens(&mut self.cpus, &now, &happened);
+                    self.scene.happens(&mut self.cpus, &now, &kernel_event);
                 }
             }
             Event::Lost { cpu, count } => self.scene.lost(&mut self.cpus, cpu, count.unwrap_or(1)),

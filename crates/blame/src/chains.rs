@@ -2,7 +2,7 @@
 //! the system call that the sender of an interrupt was in, the thread that was to be woken by it.
 
 use crate::answer::{Culprit, Link};
-use crate::calls;
+use crate::kernel_numbers;
 use std::collections::HashMap;
 
 /// Most interrupts and softirqs that nest. An end that was lost must not make this grow.
@@ -81,7 +81,7 @@ impl Chains {
 
     pub(crate) fn call_begins(&mut self, pid: i32, nr: i64) {
         self.calls.remove(&pid);
-        if let Some(name) = calls::name(nr).filter(|_| self.calls.len() < MOST_CALLS) {
+        if let Some(name) = kernel_numbers::call_name(nr).filter(|_| self.calls.len() < MOST_CALLS) {
             self.calls.insert(pid, name);
         }
     }

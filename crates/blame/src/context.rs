@@ -1,8 +1,7 @@
 //! What a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
 
 use crate::answer::{Confidence, Culprit, Subject};
-use crate::calls;
-use crate::softirqs;
+use crate::kernel_numbers;
 use observe::{Class, of_softirq};
 
 /// Most function names that one context collects.
@@ -133,10 +132,10 @@ impl Context {
             What::Irq { irq, name } => format!("irq {irq} {name}"),
             What::Vector { name } => name.clone(),
             What::Nmi => "nmi".to_owned(),
-            What::Softirq { vec } => softirqs::name(*vec).to_owned(),
+            What::Softirq { vec } => kernel_numbers::softirq_name(*vec).to_owned(),
             What::Task { comm, .. } => comm.clone(),
             What::Work { function, .. } => function.clone(),
-            What::Syscall { nr } => calls::told(*nr),
+            What::Syscall { nr } => kernel_numbers::call_label(*nr),
             What::Fault => "page fault".to_owned(),
         };
         if self.details.is_empty() {
@@ -155,7 +154,7 @@ fn class_of(what: &What) -> Class {
         },
         What::Vector { name } => of_vector(name),
         What::Nmi => Class::Nmi,
-        What::Softirq { vec } => of_softirq(softirqs::name(*vec)),
+        What::Softirq { vec } => of_softirq(kernel_numbers::softirq_name(*vec)),
         What::Task { comm, .. } => match comm.as_str() {
             comm if is_kernel_thread(comm) => Class::KernelThread,
             _ => Class::Preemption,

@@ -4,8 +4,11 @@
 //! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
 mod inside;
-mod measured;
+mod measured_gaps;
+mod migration;
 mod program;
+
+pub(crate) use migration::follow;
 
 use crate::answer::{CpuAnswer, Culprit, GapsFrom};
 use crate::context::{Context, What};

@@ -3,14 +3,14 @@
 //! A class alone does not tell: a tick goes on because the boot line lacks a word, or because somebody's timer needs it. So
 //! the row's function, thread or interrupt decides, and then what the machine has of it already.
 
+mod context;
 mod functions;
-mod ground;
 mod rules;
 
+pub use context::CureContext;
 pub use functions::{FUNCTIONS, Function, Remedy};
-pub use ground::Ground;
 
-use crate::Interruption;
+use crate::answer::{Answer, Interruption};
 
 /// What would stop an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,20 @@ impl Cure {
 
 /// What would stop the interruptions of this row, on this CPU of this machine.
 #[must_use]
-pub fn cure(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
-    rules::of(row, cpu, ground)
+pub fn cure(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
+    rules::of(row, cpu, context)
+}
+
+impl Answer {
+    /// Says of each row what would stop it on this machine.
+    pub fn cure(&mut self, context: &CureContext) {
+        for cpu in &mut self.cpus {
+            for row in &mut cpu.interruptions {
+                (row.fix, row.why) = match cure(row, cpu.cpu, context) {
+                    Cure::Command { command, why } => (command, why),
+                    Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
+                };
+            }
+        }
+    }
 }

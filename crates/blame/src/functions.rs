@@ -9,11 +9,11 @@ use events::{Event, Field, Formats, Names};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 
-/// Functions of a gap that are told.
-const TOLD: usize = 8;
+/// Functions of a gap that are reported by name.
+const MOST_FUNCTIONS: usize = 8;
 /// The kernel itself follows fewer calls in each other.
 const DEEPEST: usize = 512;
-/// Threads whose calls are followed on a CPU; with more, all begin anew.
+/// Threads whose calls are followed on a CPU; with more, all begin again.
 const THREADS: usize = 4_096;
 
 /// In which functions the time of one gap went.
@@ -48,9 +48,9 @@ pub struct FunctionTime {
     pub way: Vec<String>,
 }
 
-/// All that was told of one run.
+/// All that one run of the tracer reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct FunctionsTold {
+pub struct FunctionsReport {
     /// The tracer of the kernel; nothing where none ran.
     pub by: Option<&'static str>,
     /// Why none did.
@@ -230,7 +230,7 @@ impl<'f> Functions<'f> {
                 .into_iter()
                 .map(move |(gap, tallies)| (lane.cpu, gap, tallies))
         });
-        gaps.map(|(cpu, gap, tallies)| told(cpu, gap, tallies, names))
+        gaps.map(|(cpu, gap, tallies)| gap_functions(cpu, gap, tallies, names))
             .collect()
     }
 }
@@ -283,7 +283,7 @@ const fn length(gap: Gap) -> u64 {
     gap.end.saturating_sub(gap.start)
 }
 
-fn told(cpu: u32, gap: Gap, tallies: HashMap<u64, Tally>, names: &dyn Names) -> GapFunctions {
+fn gap_functions(cpu: u32, gap: Gap, tallies: HashMap<u64, Tally>, names: &dyn Names) -> GapFunctions {
     let name = |address: u64| match names.symbol(address) {
         Some(symbol) => symbol.function.to_owned(),
         None => format!("{address:#x}"),
@@ -306,7 +306,7 @@ fn told(cpu: u32, gap: Gap, tallies: HashMap<u64, Tally>, names: &dyn Names) -> 
         })
         .collect();
     all.sort_by(|a, b| b.net_ns.cmp(&a.net_ns).then_with(|| a.name.cmp(&b.name)));
-    let left = all.split_off(TOLD.min(all.len()));
+    let left = all.split_off(MOST_FUNCTIONS.min(all.len()));
     let sum = |times: &[FunctionTime]| times.iter().map(|time| time.net_ns).sum::<u64>();
     GapFunctions {
         cpu,

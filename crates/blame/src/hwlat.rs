@@ -22,7 +22,7 @@ pub struct HwlatCpu {
 
 /// What one run of it told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct HwlatTold {
+pub struct HwlatReport {
     /// The tracer of the kernel; nothing where none ran.
     pub by: Option<&'static str>,
     /// Why none did.

@@ -5,42 +5,42 @@
 //! into and out of an interruption, which is as long as it usually is, belongs to that.
 
 mod answer;
-mod attribute;
 mod attribution;
-mod calls;
 mod chains;
 mod context;
-mod counted;
+mod counters;
 mod cpu;
 mod cures;
 mod functions;
 mod gaps;
-mod happened;
 mod hwlat;
+mod kernel_event;
+mod kernel_numbers;
 mod origins;
 mod question;
 mod reader;
 mod rows;
 mod runs;
+mod scene;
 mod senders;
-mod softirqs;
 mod stories;
 mod victims;
 
-pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, GapsFrom, Interruption, Link, Subject};
-pub use attribute::could_go_on;
+pub use answer::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption, Link, Subject};
 pub use attribution::{Attribution, attribute};
-pub use calls::interrupting_calls;
-pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
-pub use functions::{FunctionTime, Functions, FunctionsTold, GapFunctions, LostRecords};
+pub use counters::Counted;
+pub use cures::{Cure, CureContext, FUNCTIONS, Function, Remedy, cure};
+pub use functions::{FunctionTime, Functions, FunctionsReport, GapFunctions, LostRecords};
 pub use gaps::Gap;
-pub use happened::{Happened, Thread};
-pub use hwlat::{Hwlat, HwlatCpu, HwlatTold};
+pub use hwlat::{Hwlat, HwlatCpu, HwlatReport};
+pub use kernel_event::{KernelEvent, Thread};
+pub use kernel_numbers::{interrupting_calls, serving_softirqs};
 pub use observe::Class;
-pub use question::{Question, Target};
+pub use question::{Follow, Question, Target, Victim};
 pub use reader::Reader;
-pub use runs::{LongestRun, LongestWaits, RunsOfCpu, Scheduled, Step, Stretch, Whose, longest_run_of_pages};
+pub use runs::{
+    LongestRun, LongestWaits, RunsOfCpu, Step, Stretch, ThreadChange, ThreadFilter, longest_run_of_pages,
+};
+pub use scene::could_go_on;
 pub use senders::{GROUP, Sender, is_group, senders};
-pub use softirqs::serving_softirqs;
 pub use stories::{Keep, Piece, Story};
-pub use victims::{Follow, Victim};

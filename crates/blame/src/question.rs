@@ -2,8 +2,28 @@
 
 use crate::gaps::Gap;
 use crate::stories::Keep;
-use crate::victims::Victim;
 use std::collections::HashMap;
+
+/// Threads that join those that are known, because one of them made them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follow {
+    /// None.
+    #[default]
+    Nobody,
+    /// Those of the same process.
+    Threads,
+    /// Those of child processes, too.
+    Children,
+}
+
+/// Whose time it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Victim {
+    /// Its threads.
+    pub pids: Vec<i32>,
+    /// Which others become its threads.
+    pub follow: Follow,
+}
 
 /// One CPU that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Turns records into what they say, by the descriptions that the kernel gave.
 
-use crate::happened::{Callee, Happened, Request, Thread};
+use crate::kernel_event::{Callee, KernelEvent, Request, Thread};
 use crate::senders;
 use events::{Field, Format, Formats, Record};
 
@@ -183,7 +183,7 @@ impl Reader {
 
     /// What a record says; nothing for an event that tells nothing about interruptions, or is cut.
     #[must_use]
-    pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<Happened<'a>> {
+    pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<KernelEvent<'a>> {
         let payload = record.payload;
         let common = self.formats.common(payload)?;
         let kind = self.kinds.get(usize::from(common.id))?.as_ref()?;
@@ -194,7 +194,7 @@ impl Reader {
         Some(match kind {
             Kind::Switch(fields, prev_prio, next_prio) => {
                 let [prev_pid, prev_comm, prev_state, next_pid, next_comm] = fields.as_ref();
-                Happened::Switch {
+                KernelEvent::Switch {
                     prev: Thread {
                         pid: n(prev_pid)? as i32,
                         comm: text(prev_comm)?,
@@ -210,7 +210,7 @@ impl Reader {
             }
             Kind::Waking(fields, target) => {
                 let [pid, comm] = fields.as_ref();
-                Happened::Waking {
+                KernelEvent::Waking {
                     thread: Thread {
                         pid: n(pid)? as i32,
                         comm: text(comm)?,
@@ -219,17 +219,17 @@ impl Reader {
                     target_cpu: target.as_ref().and_then(u).unwrap_or(0) as u32,
                 }
             }
-            Kind::Begun(pid, target_cpu) => Happened::Begun {
+            Kind::Begun(pid, target_cpu) => KernelEvent::Begun {
                 pid: n(pid)? as i32,
                 target_cpu: u(target_cpu)? as u32,
             },
-            Kind::Migrate(pid, to) => Happened::Migrate {
+            Kind::Migrate(pid, to) => KernelEvent::Migrate {
                 pid: n(pid)? as i32,
                 to: u(to)? as u32,
             },
             Kind::Born(fields) => {
                 let [pid, comm, flags] = fields.as_ref();
-                Happened::Born {
+                KernelEvent::Born {
                     thread: Thread {
                         pid: n(pid)? as i32,
                         comm: text(comm)?,
@@ -238,36 +238,36 @@ impl Reader {
                     of_process: u(flags)? & CLONE_THREAD != 0,
                 }
             }
-            Kind::Renamed(pid, comm) => Happened::Renamed {
+            Kind::Renamed(pid, comm) => KernelEvent::Renamed {
                 thread: Thread {
                     pid: n(pid)? as i32,
                     comm: text(comm)?,
                     prio: None,
                 },
             },
-            Kind::IrqEntry(irq, name) => Happened::IrqEntry {
+            Kind::IrqEntry(irq, name) => KernelEvent::IrqEntry {
                 irq: n(irq)?,
                 name: text(name)?,
             },
-            Kind::IrqExit => Happened::IrqExit,
-            Kind::VectorEntry(name) => Happened::VectorEntry {
+            Kind::IrqExit => KernelEvent::IrqExit,
+            Kind::VectorEntry(name) => KernelEvent::VectorEntry {
                 name: name.as_bytes(),
             },
             // arm's event carries the address of a text that only its kernel can show.
-            Kind::IpiEntry(reason) => Happened::VectorEntry {
+            Kind::IpiEntry(reason) => KernelEvent::VectorEntry {
                 name: text(reason).filter(|text| text.is_ascii()).unwrap_or(b"ipi"),
             },
-            Kind::VectorExit => Happened::VectorExit,
-            Kind::SoftirqRaise(vec) => Happened::SoftirqRaise { vec: u(vec)? as u32 },
-            Kind::SoftirqEntry(vec) => Happened::SoftirqEntry { vec: u(vec)? as u32 },
-            Kind::SoftirqExit => Happened::SoftirqExit,
-            Kind::Nmi(handler, delta_ns) => Happened::Nmi {
+            Kind::VectorExit => KernelEvent::VectorExit,
+            Kind::SoftirqRaise(vec) => KernelEvent::SoftirqRaise { vec: u(vec)? as u32 },
+            Kind::SoftirqEntry(vec) => KernelEvent::SoftirqEntry { vec: u(vec)? as u32 },
+            Kind::SoftirqExit => KernelEvent::SoftirqExit,
+            Kind::Nmi(handler, delta_ns) => KernelEvent::Nmi {
                 handler: u(handler)?,
                 delta_ns: u(delta_ns)?,
             },
-            Kind::Fault(address) => Happened::Fault { address: u(address)? },
-            Kind::SyscallEntry(nr) => Happened::SyscallEntry { nr: n(nr)? },
-            Kind::SyscallExit => Happened::SyscallExit,
+            Kind::Fault(address) => KernelEvent::Fault { address: u(address)? },
+            Kind::SyscallEntry(nr) => KernelEvent::SyscallEntry { nr: n(nr)? },
+            Kind::SyscallExit => KernelEvent::SyscallExit,
             Kind::Request(stage, fields, comm) => {
                 let [dev, sector, rwbs] = fields.as_ref();
                 let request = Request {
@@ -277,32 +277,32 @@ impl Reader {
                     comm: comm.as_ref().and_then(text).unwrap_or_default(),
                 };
                 match stage {
-                    Stage::Made => Happened::Request(request),
-                    Stage::Issued => Happened::RequestIssue(request),
-                    Stage::Done => Happened::RequestDone(request),
+                    Stage::Made => KernelEvent::Request(request),
+                    Stage::Issued => KernelEvent::RequestIssue(request),
+                    Stage::Done => KernelEvent::RequestDone(request),
                 }
             }
-            Kind::TimerStart(timer, function) => Happened::TimerStart {
+            Kind::TimerStart(timer, function) => KernelEvent::TimerStart {
                 timer: u(timer)?,
                 function: u(function)?,
             },
-            Kind::TimerEntry(timer, function) => Happened::TimerEntry {
+            Kind::TimerEntry(timer, function) => KernelEvent::TimerEntry {
                 timer: u(timer)?,
                 function: function.as_ref().and_then(u).unwrap_or(0),
             },
-            Kind::TimerExit => Happened::TimerExit,
-            Kind::WorkQueue(work, function) => Happened::WorkQueue {
+            Kind::TimerExit => KernelEvent::TimerExit,
+            Kind::WorkQueue(work, function) => KernelEvent::WorkQueue {
                 work: u(work)?,
                 function: u(function)?,
             },
-            Kind::WorkStart(work, function) => Happened::WorkStart {
+            Kind::WorkStart(work, function) => KernelEvent::WorkStart {
                 work: u(work)?,
                 function: function.as_ref().and_then(u).unwrap_or(0),
             },
-            Kind::WorkEnd => Happened::WorkEnd,
+            Kind::WorkEnd => KernelEvent::WorkEnd,
             Kind::IpiSend(fields) => {
                 let [cpu, callsite, callback] = fields.as_ref();
-                Happened::IpiSend {
+                KernelEvent::IpiSend {
                     cpu: u(cpu)? as u32,
                     callsite: u(callsite)?,
                     callback: u(callback)?,
@@ -310,13 +310,13 @@ impl Reader {
             }
             Kind::IpiSendMask(fields) => {
                 let [mask, callsite, callback] = fields.as_ref();
-                Happened::IpiSendMask {
+                KernelEvent::IpiSendMask {
                     mask: mask.content(payload, endian)?,
                     callsite: u(callsite)?,
                     callback: u(callback)?,
                 }
             }
-            Kind::Reschedules(cpu, callsite) => Happened::IpiSend {
+            Kind::Reschedules(cpu, callsite) => KernelEvent::IpiSend {
                 cpu: u(cpu)? as u32,
                 callsite: u(callsite)?,
                 callback: 0,
@@ -327,7 +327,7 @@ impl Reader {
                     .as_ref()
                     .and_then(u)
                     .is_some_and(|flags| flags & TYPE == TYPE_WOKEN);
-                Happened::Asks {
+                KernelEvent::Asks {
                     what: match is_woken {
                         true => Callee::Woken,
                         false => Callee::Function(u(function)?),
@@ -336,35 +336,35 @@ impl Reader {
                     call: u(call)?,
                 }
             }
-            Kind::AsksMany(function, callsite) => Happened::Asks {
+            Kind::AsksMany(function, callsite) => KernelEvent::Asks {
                 what: Callee::Function(u(function)?),
                 callsite: u(callsite)?,
                 call: 0,
             },
-            Kind::AskSend(cpu, callsite) => Happened::AskSend {
+            Kind::AskSend(cpu, callsite) => KernelEvent::AskSend {
                 cpu: u(cpu)? as u32,
                 callsite: u(callsite)?,
             },
-            Kind::AskSendMask(mask, callsite) => Happened::AskSendMask {
+            Kind::AskSendMask(mask, callsite) => KernelEvent::AskSendMask {
                 mask: mask.bytes(payload)?,
                 callsite: u(callsite)?,
             },
-            Kind::CsdQueue(callsite, call) => Happened::CsdQueue {
+            Kind::CsdQueue(callsite, call) => KernelEvent::CsdQueue {
                 callsite: u(callsite)?,
                 call: u(call)?,
             },
-            Kind::CsdEntry(function, call) => Happened::CsdEntry {
+            Kind::CsdEntry(function, call) => KernelEvent::CsdEntry {
                 function: u(function)?,
                 call: call.as_ref().and_then(u).unwrap_or(0),
             },
-            Kind::CsdExit => Happened::CsdExit,
-            Kind::TlbFlush(reason) => Happened::TlbFlush { reason: n(reason)? },
-            Kind::TickStop(success, dependency) => Happened::TickStop {
+            Kind::CsdExit => KernelEvent::CsdExit,
+            Kind::TlbFlush(reason) => KernelEvent::TlbFlush { reason: n(reason)? },
+            Kind::TickStop(success, dependency) => KernelEvent::TickStop {
                 success: n(success)? != 0,
                 dependency: u(dependency)?,
             },
-            Kind::UserEnter => Happened::UserEnter,
-            Kind::UserExit => Happened::UserExit,
+            Kind::UserEnter => KernelEvent::UserEnter,
+            Kind::UserExit => KernelEvent::UserExit,
         })
     }
 }

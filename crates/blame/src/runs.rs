@@ -22,12 +22,12 @@ pub struct Step<'a> {
     /// Its name.
     pub comm: &'a str,
     /// What it says about threads.
-    pub what: Scheduled<'a>,
+    pub what: ThreadChange<'a>,
 }
 
 /// What an event says about threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduled<'a> {
+pub enum ThreadChange<'a> {
     /// Nothing.
     Nothing,
     /// The CPU went to another thread.
@@ -50,7 +50,7 @@ pub enum Scheduled<'a> {
 
 /// Which thread is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum ThreadFilter {
     /// Any but the idle task.
     Any,
     /// The one with that number.
@@ -59,20 +59,20 @@ pub enum Whose {
     Comm(String),
 }
 
-impl Whose {
+impl ThreadFilter {
     /// Whether a thread of this number can be one of them, as long as its name is not looked at.
     const fn may_be(&self, pid: i32) -> bool {
         match self {
-            Whose::Any | Whose::Comm(_) => pid != 0,
-            Whose::Pid(wanted) => pid == *wanted,
+            ThreadFilter::Any | ThreadFilter::Comm(_) => pid != 0,
+            ThreadFilter::Pid(wanted) => pid == *wanted,
         }
     }
 
     fn is(&self, pid: i32, comm: &str) -> bool {
         match self {
-            Whose::Any => pid != 0,
-            Whose::Pid(wanted) => pid == *wanted,
-            Whose::Comm(wanted) => pid != 0 && comm == wanted,
+            ThreadFilter::Any => pid != 0,
+            ThreadFilter::Pid(wanted) => pid == *wanted,
+            ThreadFilter::Comm(wanted) => pid != 0 && comm == wanted,
         }
     }
 }
@@ -111,7 +111,7 @@ impl Stretch {
 /// Finds the longest run of each CPU, event by event.
 #[derive(Clone, Debug)]
 pub struct LongestRun {
-    whose: Whose,
+    whose: ThreadFilter,
     last: HashMap<u32, (u64, i32)>,
     longest: HashMap<u32, Stretch>,
 }
@@ -119,7 +119,7 @@ pub struct LongestRun {
 impl LongestRun {
     /// Of these threads.
     #[must_use]
-    pub fn of(whose: Whose) -> LongestRun {
+    pub fn of(whose: ThreadFilter) -> LongestRun {
         LongestRun {
             whose,
             last: HashMap::new(),
@@ -129,7 +129,7 @@ impl LongestRun {
 
     /// The next event.
     pub fn step(&mut self, step: &Step) {
-        if step.what == Scheduled::Lost {
+        if step.what == ThreadChange::Lost {
             self.last.remove(&step.cpu);
             return;
         }
@@ -150,7 +150,7 @@ impl LongestRun {
             }
         }
         let running = match step.what {
-            Scheduled::Switch { next_pid, .. } => next_pid,
+            ThreadChange::Switch { next_pid, .. } => next_pid,
             _ => step.pid,
         };
         self.last.insert(step.cpu, (step.at, running));
@@ -168,7 +168,7 @@ impl LongestRun {
 /// Finds the longest waits for a CPU: from being preempted, or woken, to running.
 #[derive(Clone, Debug)]
 pub struct LongestWaits {
-    whose: Whose,
+    whose: ThreadFilter,
     most: usize,
     waiting: HashMap<i32, Stretch>,
     longest: Vec<Stretch>,
@@ -177,7 +177,7 @@ pub struct LongestWaits {
 impl LongestWaits {
     /// The `most` longest of these threads.
     #[must_use]
-    pub fn of(whose: Whose, most: usize) -> LongestWaits {
+    pub fn of(whose: ThreadFilter, most: usize) -> LongestWaits {
         LongestWaits {
             whose,
             most,
@@ -189,10 +189,10 @@ impl LongestWaits {
     /// The next event.
     pub fn step(&mut self, step: &Step) {
         match step.what {
-            Scheduled::Nothing => {}
+            ThreadChange::Nothing => {}
             // Who got the CPU meanwhile is not known any more.
-            Scheduled::Lost => self.waiting.clear(),
-            Scheduled::Woken { pid } => {
+            ThreadChange::Lost => self.waiting.clear(),
+            ThreadChange::Woken { pid } => {
                 self.waiting.entry(pid).or_insert_with(|| Stretch {
                     cpu: step.cpu,
                     pid,
@@ -202,7 +202,7 @@ impl LongestWaits {
                     taken_by: None,
                 });
             }
-            Scheduled::Switch {
+            ThreadChange::Switch {
                 preempted,
                 next_pid,
                 next_comm,

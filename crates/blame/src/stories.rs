@@ -116,13 +116,13 @@ impl Stories {
 
     /// An interruption has ended and is in that row.
     pub(crate) fn named(&mut self, serial: u64, row: usize) {
-        let is_told = match self.keep {
+        let is_kept = match self.keep {
             Keep::Nothing => false,
             Keep::Longest(_) => true,
             // What began after the last gap that is kept is in none of them.
             Keep::First(_) => self.left_out == 0 || serial <= self.newest,
         };
-        if is_told {
+        if is_kept {
             self.places.insert(serial, row);
         }
     }
@@ -149,16 +149,16 @@ impl Stories {
             self.shorten(most);
         }
         self.kept.sort_by_key(|(gap, _)| gap.start);
-        let told = self.kept.into_iter().map(|(gap, pieces)| Story {
+        let stories = self.kept.into_iter().map(|(gap, pieces)| Story {
             gap,
-            pieces: told(&pieces, &self.places, usual),
+            pieces: pieces_of(&pieces, &self.places, usual),
         });
-        (told.collect(), self.left_out)
+        (stories.collect(), self.left_out)
     }
 }
 
 /// Gives the way into and out of an interruption to it, as the rows do.
-fn told(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> {
+fn pieces_of(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> {
     let row = |raw: Option<&Raw>| {
         raw.and_then(|raw| raw.serial)
             .and_then(|serial| places.get(&serial).copied())

@@ -1,29 +1,7 @@
 //! Whose time it is: the threads of a program, as they are born, wait for a CPU and move on to another.
 
-use crate::cpu::{Change, Cpu};
-use crate::happened::Happened;
+use crate::question::{Follow, Victim};
 use std::collections::HashSet;
-
-/// Threads that join those that are known, because one of them made them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Follow {
-    /// None.
-    #[default]
-    Nobody,
-    /// Those of the same process.
-    Threads,
-    /// Those of child processes, too.
-    Children,
-}
-
-/// Whose time it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Victim {
-    /// Its threads.
-    pub pids: Vec<i32>,
-    /// Which others become its threads.
-    pub follow: Follow,
-}
 
 /// The victim as one CPU sees it.
 #[derive(Debug)]
@@ -95,46 +73,5 @@ impl Victims {
     /// It runs, here or elsewhere, or waits elsewhere.
     pub(crate) fn no_longer_waits(&mut self, pid: i32) {
         self.waiting.remove(&pid);
-    }
-}
-
-/// Notes where the victim's threads are, which events of any CPU tell: on which CPU, by whom and when one came.
-pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: &Happened) {
-    match *happened {
-        Happened::Born { thread, of_process } => {
-            for cpu in cpus {
-                cpu.victims.born(by, thread.pid, of_process);
-            }
-        }
-        Happened::Waking { thread, target_cpu } => want(cpus, at, thread.pid, target_cpu),
-        Happened::Begun { pid, target_cpu } => want(cpus, at, pid, target_cpu),
-        Happened::Migrate { pid, to } => {
-            for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != to) {
-                cpu.elsewhere(at, pid, Change::Left);
-            }
-            want(cpus, at, pid, to);
-            carry(cpus, pid, to);
-        }
-        Happened::Switch { next, .. } => {
-            for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != on) {
-                cpu.elsewhere(at, next.pid, Change::Left);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// What a thread asked of the kernel goes on where it goes.
-fn carry(cpus: &mut [Cpu], pid: i32, to: u32) {
-    let others = cpus.iter_mut().filter(|cpu| cpu.cpu != to);
-    let contexts: Vec<_> = others.flat_map(|cpu| cpu.hands_over(pid)).collect();
-    if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == to) {
-        cpu.takes_over(pid, contexts);
-    }
-}
-
-fn want(cpus: &mut [Cpu], at: u64, pid: i32, on: u32) {
-    if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == on) {
-        cpu.elsewhere(at, pid, Change::Wants);
     }
 }

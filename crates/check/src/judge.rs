@@ -1,6 +1,6 @@
 //! The verdict on all findings together, and which of them decide the exit status.
 
-use crate::{Counters, Evidence, Found, Intention};
+use crate::{CheckFinding, Counters, Evidence, Intention};
 use machine::Machine;
 use plan::Level;
 use serde::Serialize;
@@ -26,9 +26,9 @@ pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
     /// Findings that count, the worst first.
-    pub findings: Vec<Found>,
+    pub findings: Vec<CheckFinding>,
     /// Findings that the user ignores.
-    pub ignored: Vec<Found>,
+    pub ignored: Vec<CheckFinding>,
     /// What the user ignores of a single subject and nobody found.
     pub unused: Vec<String>,
     /// Why the verdict is unknown where nothing is wrong.
@@ -42,15 +42,16 @@ pub struct Judged {
 pub fn judge(
     evidence: &Evidence,
     intention: &Intention,
-    found: Vec<Found>,
+    found: Vec<CheckFinding>,
     ignore: &[String],
     threshold: Threshold,
 ) -> Judged {
-    let is_ignored = |one: &Found| ignore.iter().any(|pattern| one.is_meant_by(pattern));
+    let is_ignored = |one: &CheckFinding| ignore.iter().any(|pattern| one.is_meant_by(pattern));
     let is_unused =
         |pattern: &&String| pattern.contains(':') && !found.iter().any(|one| one.is_meant_by(pattern));
     let unused = ignore.iter().filter(is_unused).cloned().collect();
-    let (ignored, mut findings): (Vec<Found>, Vec<Found>) = found.into_iter().partition(is_ignored);
+    let (ignored, mut findings): (Vec<CheckFinding>, Vec<CheckFinding>) =
+        found.into_iter().partition(is_ignored);
     findings.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
     let unseen = unseen(evidence, intention);
     let is_wrong = findings.iter().any(|one| one.finding.level == Level::Error);

@@ -8,7 +8,7 @@ mod neighbours;
 mod partition;
 mod tasks;
 
-use crate::{Case, Evidence, Found};
+use crate::{Case, CheckFinding, Evidence};
 
 /// One layer of isolation.
 pub struct Layer {
@@ -17,7 +17,7 @@ pub struct Layer {
     /// What it holds against what.
     pub what: &'static str,
     /// Adds what it finds.
-    pub look: fn(&Evidence, &Case, &mut Vec<Found>),
+    pub look: fn(&Evidence, &Case, &mut Vec<CheckFinding>),
 }
 
 /// Every layer, from the one that others stand on to what comes of all of them.

@@ -7,27 +7,31 @@
 //! Nothing here reads or writes: whoever asks again and again hands in the parts that have changed since.
 
 mod case;
-mod found;
+mod finding;
 mod intention;
 mod judge;
 mod layers;
 
 pub use case::{Case, Counters, Evidence};
-pub use found::Found;
+pub use finding::CheckFinding;
 pub use intention::{Intention, Means, Source, Wish};
 pub use judge::{Judged, Threshold, Verdict, judge};
 pub use layers::{LAYERS, Layer};
 
 /// Everything that all layers find.
 #[must_use]
-pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<Found> {
+pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {
     check_layers(evidence, cases, |_| true)
 }
 
 /// As [`check`], of some layers only: those whose part of the machine has changed.
 #[must_use]
-pub fn check_layers(evidence: &Evidence, cases: &[Case], wanted: impl Fn(&Layer) -> bool) -> Vec<Found> {
-    let mut all: Vec<Found> = Vec::new();
+pub fn check_layers(
+    evidence: &Evidence,
+    cases: &[Case],
+    wanted: impl Fn(&Layer) -> bool,
+) -> Vec<CheckFinding> {
+    let mut all: Vec<CheckFinding> = Vec::new();
     for case in cases {
         for layer in LAYERS.iter().filter(|layer| wanted(layer)) {
             let mut found = Vec::new();
@@ -36,7 +40,7 @@ pub fn check_layers(evidence: &Evidence, cases: &[Case], wanted: impl Fn(&Layer)
                 one.layer = layer.name;
                 one.partition = case.wish.intent.name.to_string();
                 // What belongs to the whole machine is found for each partition.
-                let is_known = |known: &Found| known.finding == one.finding;
+                let is_known = |known: &CheckFinding| known.finding == one.finding;
                 if !all.iter().any(is_known) {
                     all.push(one);
                 }

@@ -13,7 +13,7 @@ impl WrittenAs {
     /// The text, and what the format has no place for, in words.
     pub fn write(self, recording: &Recording) -> (String, Option<String>) {
         let text = self.0.write.map_or_else(String::new, |write| write(recording));
-        (text, formats::left_out(self.0, recording))
+        (text, formats::omissions(self.0, recording))
     }
 }
 

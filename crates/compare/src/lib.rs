@@ -8,5 +8,5 @@ mod resampling;
 mod sets;
 mod verdict;
 
-pub use sets::{Asked, CONDITIONS, Compared, Number, Set, Withheld, compared, numbers, value};
+pub use sets::{CONDITIONS, Compared, Number, Quantity, Set, Withheld, compared, numbers, value};
 pub use verdict::{Answer, Question, RISK, TooFew, Verdict, judge};

@@ -17,7 +17,7 @@ pub struct Set<'a> {
 
 /// What was asked of all repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Asked {
+pub struct Quantity {
     /// The thread, in a person's words.
     pub thread: String,
     /// Latency or noise.
@@ -69,7 +69,7 @@ pub struct Compared {
     /// How long one repetition takes, in nanoseconds: the longest of all; `None` where no file tells.
     pub run_ns: Option<u64>,
     /// What was asked, and the answer.
-    pub answers: Vec<(Asked, Answer)>,
+    pub answers: Vec<(Quantity, Answer)>,
     /// Why there are none.
     pub withheld: Option<Withheld>,
     /// Why runs do not represent the machine as it will be used, by their own results, and of how many runs each is said.
@@ -87,15 +87,15 @@ pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
     let emulated = runs()
         .filter(|run| run.own.as_ref().is_some_and(|own| own.environment.emulated))
         .count();
-    let asked = asked(first, other);
+    let quantities = quantities(first, other);
     let (answers, withheld) = if emulated > 0 {
         (Vec::new(), Some(Withheld::Emulated(emulated)))
-    } else if asked.is_empty() {
+    } else if quantities.is_empty() {
         (Vec::new(), Some(Withheld::NothingInCommon))
     } else {
-        let (asked, questions): (Vec<Asked>, Vec<Question>) = asked.into_iter().unzip();
+        let (quantities, questions): (Vec<Quantity>, Vec<Question>) = quantities.into_iter().unzip();
         match judge(&questions) {
-            Ok(answers) => (asked.into_iter().zip(answers).collect(), None),
+            Ok(answers) => (quantities.into_iter().zip(answers).collect(), None),
             Err(why @ TooFew { .. }) => (Vec::new(), Some(Withheld::TooFew(why.to_string()))),
         }
     };
@@ -114,7 +114,7 @@ pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
 }
 
 /// What every repetition of both sets answers, with the answers.
-fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
+fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
     let Some(pattern) = first.runs.first() else {
         return Vec::new();
     };
@@ -150,7 +150,7 @@ fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
                 .map(|(_, off)| *off)
                 .fold(0.0, f64::max);
             let plain = |values: Vec<(f64, f64)>| values.into_iter().map(|(value, _)| value).collect();
-            let asked = Asked {
+            let quantity = Quantity {
                 thread: pattern.name_of(series),
                 kind: series.kind,
                 basis,
@@ -161,7 +161,7 @@ fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
                 other: plain(other),
                 resolution: off,
             };
-            found.push((asked, question));
+            found.push((quantity, question));
         }
     }
     // What never happened in any run says nothing.

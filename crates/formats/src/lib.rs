@@ -12,14 +12,14 @@ mod hlog;
 mod hwlat;
 mod hwlatdetect;
 mod jitterdebugger;
-mod left_out;
 mod lines;
 mod list;
 mod model;
+mod omissions;
 mod openmetrics;
 mod oslat;
-mod own;
 mod pairs;
+mod quietcore_json;
 pub mod requirement;
 mod rt_tests_json;
 mod rtla;
@@ -31,11 +31,11 @@ mod systress;
 mod tally;
 
 pub use error::{Problem, ReadError};
-pub use left_out::left_out;
 pub use list::{FORMATS, Format, Holds, Reader, format_written, read, writer, writers};
 pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated, Stretch};
+pub use omissions::omissions;
 pub use openmetrics::histograms;
-pub use own::of_measurement;
+pub use quietcore_json::of_measurement;
 pub use systress::systress_file;
 
 #[cfg(test)]

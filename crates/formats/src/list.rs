@@ -3,8 +3,8 @@
 use crate::error::ReadError;
 use crate::model::Recording;
 use crate::{
-    csv, cyclictest, gaps, gnuplot, hgrm, hlog, hwlat, hwlatdetect, jitterdebugger, openmetrics, oslat, own,
-    rt_tests_json, rtla, rtla_top, stress_ng, sysjitter, systress,
+    csv, cyclictest, gaps, gnuplot, hgrm, hlog, hwlat, hwlatdetect, jitterdebugger, openmetrics, oslat,
+    quietcore_json, rt_tests_json, rtla, rtla_top, stress_ng, sysjitter, systress,
 };
 use std::io::BufRead;
 
@@ -53,7 +53,7 @@ const fn reader(
 /// Every format. A file is the first one here that it looks like.
 #[rustfmt::skip] // One line each.
 pub const FORMATS: &[Format] = &[
-    Format { name: own::NAME, what: "a result of quietcore", reader: reader(own::looks_like, own::read), write: None, holds: Holds::Everything },
+    Format { name: quietcore_json::NAME, what: "a result of quietcore", reader: reader(quietcore_json::looks_like, quietcore_json::read), write: None, holds: Holds::Everything },
     Format { name: gaps::NAME, what: "every gap with its time, of measure noise --gaps", reader: reader(gaps::looks_like, gaps::read), write: None, holds: Holds::Samples },
     Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write), holds: Holds::Samples },
     Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None, holds: Holds::Samples },

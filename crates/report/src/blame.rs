@@ -1,10 +1,11 @@
 //! The answer of `blame` for people: per CPU how much was stolen, then who stole it, most time first, each with its cure.
 
-mod own;
+mod program_rows;
 
-use crate::measurement::time;
+use crate::culprit::by;
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
-use ::blame::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption, Link};
+use crate::units::time;
+use ::blame::{Answer, Confidence, CpuAnswer, GapsFrom, Interruption};
 use std::fmt::Write as _;
 
 /// The schema of the JSON answer.
@@ -31,7 +32,7 @@ pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
         table(&mut text, cpu, rows, style);
         crate::blame_picture::longest(&mut text, cpu, style);
         cure_lines(&mut text, cpu, rows, style);
-        own::own(&mut text, cpu, rows, style);
+        program_rows::program_rows(&mut text, cpu, rows, style);
     }
     text
 }
@@ -160,54 +161,6 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
         );
         let _ = writeln!(text, "{:39}{}", "", style.paint(Role::Quiet, &line));
     }
-}
-
-/// `by java[4711] on CPU 0 at do_munmap+0x1f`, `through irq 36 virtio1 on CPU 0`.
-pub(crate) fn by(culprit: &Culprit) -> String {
-    let who = match (culprit.pid, &culprit.via) {
-        (_, Some(via)) => format!("through {}", safe(via)),
-        (0, None) => "by the idle loop".to_owned(),
-        (_, None) if culprit.threads > 1 => {
-            format!(
-                "by {}, {} threads,",
-                safe(&culprit.comm),
-                grouped(culprit.threads)
-            )
-        }
-        (pid, None) => format!("by {}[{pid}]", safe(&culprit.comm)),
-    };
-    let at = culprit
-        .callsite
-        .as_ref()
-        .map_or(String::new(), |place| format!(" at {}", safe(place)));
-    match culprit.chain.as_slice() {
-        [] => format!("{who} on CPU {}{at}", culprit.cpu),
-        chain => format!("by {}{at}", way(culprit, chain)),
-    }
-}
-
-/// `fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7`.
-fn way(culprit: &Culprit, chain: &[Link]) -> String {
-    let mut links = Vec::new();
-    for link in chain {
-        let what = safe(&link.what);
-        match (link.comm.as_str(), link.pid) {
-            ("", 0) => links.push(format!("{what} on CPU {}", link.cpu)),
-            (comm, pid) => {
-                links.push(match culprit.threads {
-                    0 | 1 => format!("{}[{pid}] on CPU {}", safe(comm), link.cpu),
-                    threads => format!(
-                        "{}, {} threads, on CPU {}",
-                        safe(comm),
-                        grouped(threads),
-                        link.cpu
-                    ),
-                });
-                links.extend((!what.is_empty()).then_some(what));
-            }
-        }
-    }
-    links.join(" -> ")
 }
 
 /// What would stop them: each command once, with the most stolen time first.

@@ -5,13 +5,14 @@ mod drawing;
 mod overview;
 mod tracers;
 
-use crate::blame::{by, cures, is_timed, per_million, share};
+use crate::blame::{cures, is_timed, per_million, share};
 use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
-use crate::measurement::time;
+use crate::culprit::by;
+use crate::page;
 use crate::page::escape::{html, unit};
-use crate::page::parts;
 use crate::style::{counted, grouped};
+use crate::units::time;
 use ::blame::{Answer, Confidence, CpuAnswer, Interruption};
 use measure::Environment;
 use std::fmt::Write as _;
@@ -38,7 +39,7 @@ pub fn blame_html(
     let mut page = String::with_capacity(1 << 16);
     let cpus: Vec<String> = answer.cpus.iter().map(|cpu| cpu.cpu.to_string()).collect();
     let cpus = format!("CPU {}", cpus.join(","));
-    parts::head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
+    page::head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
     if environment.emulated {
         page.push_str(
             "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say nothing \
@@ -65,9 +66,9 @@ pub fn blame_html(
     if let Some(told) = tracers.hwlat {
         tracers::hwlat(&mut page, told);
     }
-    parts::environment(&mut page, environment, &[("asked about", cpus)], &[]);
-    parts::footer(&mut page, &environment.tool_version, json_name, json);
-    parts::end(&mut page, SCRIPT);
+    page::environment(&mut page, environment, &[("asked about", cpus)], &[]);
+    page::footer(&mut page, &environment.tool_version, json_name, json);
+    page::end(&mut page, SCRIPT);
     page
 }
 

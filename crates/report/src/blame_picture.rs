@@ -1,9 +1,9 @@
 //! The longest gaps on a terminal: each one as a bar of letters, one letter for everybody who had the CPU in it. Letters
 //! are told apart without colours, and by programs that know only ASCII.
 
-use crate::blame::by;
-use crate::measurement::time;
+use crate::culprit::by;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use crate::units::time;
 use ::blame::{CpuAnswer, Story};
 use std::fmt::Write as _;
 

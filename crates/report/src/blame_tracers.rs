@@ -2,7 +2,7 @@
 //! what hwlat found afterwards. The sentences are those of the screen and of the page.
 
 use crate::style::{counted, safe};
-use ::blame::{FunctionsTold, HwlatCpu, HwlatTold};
+use ::blame::{FunctionsReport, HwlatCpu, HwlatReport};
 use machine::Nanos;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -15,10 +15,10 @@ const SHOWN: usize = 4;
 pub struct Tracers<'a> {
     /// In which functions the time went.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub functions: Option<&'a FunctionsTold>,
+    pub functions: Option<&'a FunctionsReport>,
     /// What hwlat found afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hwlat: Option<&'a HwlatTold>,
+    pub hwlat: Option<&'a HwlatReport>,
 }
 
 /// For a screen: the functions of each gap, and what hwlat found.
@@ -32,7 +32,7 @@ pub fn tracers_text(tracers: Tracers) -> String {
     text
 }
 
-fn functions_text(told: &FunctionsTold) -> String {
+fn functions_text(told: &FunctionsReport) -> String {
     let mut text = String::new();
     for gap in &told.gaps {
         let _ = writeln!(
@@ -84,7 +84,7 @@ pub(crate) fn way(functions: &[String]) -> String {
 
 /// What is to be known about the functions, without a line's end.
 #[must_use]
-pub fn functions_note(told: &FunctionsTold) -> String {
+pub fn functions_note(told: &FunctionsReport) -> String {
     if let Some(why) = &told.why {
         return format!("functions are not told: {why}");
     }
@@ -102,7 +102,7 @@ pub fn functions_note(told: &FunctionsTold) -> String {
 }
 
 /// Which CPU lost how many.
-fn lost_of(told: &FunctionsTold) -> String {
+fn lost_of(told: &FunctionsReport) -> String {
     let each: Vec<String> = told
         .lost_of
         .iter()
@@ -115,14 +115,14 @@ fn lost_of(told: &FunctionsTold) -> String {
 }
 
 /// What hwlat found: a sentence for each CPU, or why it did not run.
-pub(crate) fn hwlat_lines(told: &HwlatTold) -> Vec<String> {
+pub(crate) fn hwlat_lines(told: &HwlatReport) -> Vec<String> {
     match &told.why {
         Some(why) => vec![format!("hwlat did not run: {why}")],
         None => told.cpus.iter().map(|cpu| hwlat_line(told, cpu)).collect(),
     }
 }
 
-fn hwlat_line(told: &HwlatTold, of: &HwlatCpu) -> String {
+fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
     let looked = match (told.width_us, told.window_us) {
         (Some(width_us), Some(window_us)) => format!(
             ", for {} of each {}",

@@ -2,7 +2,7 @@
 
 use crate::Length;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use check::{Found, Intention, Judged, LAYERS, Means, Verdict, Wish};
+use check::{CheckFinding, Intention, Judged, LAYERS, Means, Verdict, Wish};
 use machine::CpuSet;
 use plan::{Level, Profile};
 use serde::Serialize;
@@ -34,8 +34,8 @@ struct Document<'a> {
     verdict: Verdict,
     intention: IntentionJson<'a>,
     window_ns: Option<u64>,
-    findings: &'a [Found],
-    ignored: &'a [Found],
+    findings: &'a [CheckFinding],
+    ignored: &'a [CheckFinding],
     unused: &'a [String],
     unseen: &'a [String],
     unread: &'a [String],
@@ -113,7 +113,7 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
         }
     }
     for layer in LAYERS.iter().map(|layer| layer.name).chain([""]) {
-        let of_layer: Vec<&Found> = checked
+        let of_layer: Vec<&CheckFinding> = checked
             .judged
             .findings
             .iter()
@@ -161,7 +161,7 @@ fn means(wish: &Wish) -> String {
     }
 }
 
-fn finding(text: &mut String, one: &Found, length: Length, style: Style) {
+fn finding(text: &mut String, one: &CheckFinding, length: Length, style: Style) {
     let (name, role) = match one.finding.level {
         Level::Error => ("error", Role::Bad),
         Level::Warning => ("warning", Role::Care),
@@ -261,7 +261,7 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
     }
     for name in names {
         for layer in LAYERS {
-            let failed: Vec<&Found> = judged
+            let failed: Vec<&CheckFinding> = judged
                 .findings
                 .iter()
                 .filter(|one| {
@@ -295,7 +295,7 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
             cases.push_str("  </testcase>\n");
         }
     }
-    let whole: Vec<&Found> = judged
+    let whole: Vec<&CheckFinding> = judged
         .findings
         .iter()
         .filter(|one| one.layer.is_empty() && one.finding.level >= threshold)
@@ -313,7 +313,7 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
     )
 }
 
-fn failure(cases: &mut String, one: &Found) {
+fn failure(cases: &mut String, one: &CheckFinding) {
     let _ = writeln!(
         cases,
         "    <failure type=\"{}\" message=\"{}\">{}</failure>",

@@ -1,8 +1,8 @@
 //! A comparison as one page: what the repetitions show in words, every set's distribution over the others, the numbers of each
 //! two, and where machines and runs differ. Nothing is called better or worse but by `compare`.
 
+use crate::page;
 use crate::page::escape::{html, unit};
-use crate::page::parts;
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::recording::comparison::{self, Compared, Judged, differences, environment, signed};
 use crate::recording::sets::{cautions, set_head};
@@ -35,7 +35,7 @@ pub struct ComparePage<'a> {
 #[must_use]
 pub fn comparison_html(compared: &ComparePage) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::head(&mut page, "quietcore compare", STYLE);
+    page::head(&mut page, "quietcore compare", STYLE);
     let mut own = compared
         .files
         .iter()
@@ -61,13 +61,13 @@ pub fn comparison_html(compared: &ComparePage) -> String {
         cells::section(&mut page, kind, "set", &sets);
     }
     environments(&mut page, compared);
-    parts::footer(
+    page::footer(
         &mut page,
         env!("CARGO_PKG_VERSION"),
         compared.json_name,
         compared.json,
     );
-    parts::end(&mut page, SCRIPT);
+    page::end(&mut page, SCRIPT);
     page
 }
 

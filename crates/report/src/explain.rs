@@ -1,17 +1,98 @@
 //! `explain`: what one word means, from the tables that the rest of the product runs on, and what is wrong with a
 //! boot line.
 
-mod entry;
 mod errors;
 mod line;
 mod surroundings;
 mod tables;
 mod threads;
 
-pub use entry::{Entry, Part, explain_text};
 pub use line::{LintReport, lint_text};
 pub use surroundings::Surroundings;
 pub use tables::{Near, contents_text, explain, words};
 
+use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use serde::Serialize;
+use std::fmt::Write as _;
+
 /// The schema of both documents.
 pub const EXPLAIN_SCHEMA: &str = "quietcore.explain/1";
+
+/// What one word means. A word may have several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Entry {
+    /// `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
+    /// `interrupt`, `error number`, `system call`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub what: String,
+    /// Everything else, in order.
+    pub parts: Vec<Part>,
+}
+
+/// A labelled sentence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// What it is about.
+    pub label: &'static str,
+    /// The sentence.
+    pub text: String,
+}
+
+impl Entry {
+    pub(super) fn new(kind: &'static str, name: impl Into<String>, what: impl Into<String>) -> Entry {
+        Entry {
+            kind,
+            name: name.into(),
+            what: what.into(),
+            parts: Vec::new(),
+        }
+    }
+
+    /// Adds a part unless its text is empty.
+    pub(super) fn part(mut self, label: &'static str, text: impl Into<String>) -> Entry {
+        let text = text.into();
+        if !text.is_empty() {
+            self.parts.push(Part { label, text });
+        }
+        self
+    }
+}
+
+/// What a terminal shows of these entries.
+#[must_use]
+pub fn explain_text(entries: &[Entry], style: Style) -> String {
+    let mut text = String::new();
+    for (place, entry) in entries.iter().enumerate() {
+        if place > 0 {
+            text.push('\n');
+        }
+        let name = style.paint(Role::Head, &safe(&entry.name));
+        let _ = writeln!(text, "{name}  {}", style.paint(Role::Quiet, entry.kind));
+        let _ = writeln!(text, "  {}", wrap(&safe(&entry.what), 2, COLUMNS));
+        let width = entry.parts.iter().map(|part| part.label.len()).max().unwrap_or(0);
+        for part in &entry.parts {
+            let label = style.paint(Role::Quiet, &format!("{:width$}", part.label));
+            let _ = writeln!(text, "  {label}  {}", wrap(&safe(&part.text), width + 4, COLUMNS));
+        }
+    }
+    text
+}
+
+/// Text of a table as a sentence.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
+    let end = if text.ends_with('.') { "" } else { "." };
+    // A name of the kernel keeps its spelling.
+    let word = text.split([' ', ',', ':']).next().unwrap_or_default();
+    if word.contains(['_', '=', '.', '/']) || word.chars().skip(1).any(char::is_uppercase) {
+        return format!("{text}{end}");
+    }
+    format!("{first}{}{end}", letters.as_str())
+}

@@ -7,9 +7,9 @@ mod blame_page;
 mod blame_picture;
 mod blame_tracers;
 mod check;
-mod choice;
 mod compare_page;
 mod cpus;
+mod culprit;
 mod diff;
 pub mod explain;
 pub mod export;
@@ -20,12 +20,15 @@ mod page;
 mod plan;
 pub mod prove;
 mod recording;
+mod residue;
+mod statistics;
 pub mod study;
-mod study_as;
+mod study_forms;
 mod study_page;
 mod study_samples;
 mod style;
 mod systress;
+mod units;
 pub mod which_knob;
 
 pub use blame::{BLAME_SCHEMA, Rows, blame_text};
@@ -44,7 +47,7 @@ pub use recording::{
     COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
-pub use study_as::{STUDY_FORMS, StudyForm};
+pub use study_forms::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;
 pub use style::{Style, for_terminal, safe, safe_lines};

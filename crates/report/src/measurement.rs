@@ -1,18 +1,20 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
+mod accounts;
 mod bars;
-mod conditions;
 mod counter;
-mod counts;
 mod page;
 mod thread;
 
+pub(crate) use accounts::measured_text;
 pub use page::measurement_html;
 
-use crate::style::{COLUMNS, Role, Style, counted, grouped, safe, wrap};
-use machine::{Nanos, Policy};
-use measure::programs::ProgramResult;
-use measure::{GapLabel, Kind, Level, Measurement, Note, ThreadResult};
+use self::accounts::{accounts, programs};
+use crate::statistics::stolen_percent;
+use crate::style::{COLUMNS, Role, Style, grouped, safe, wrap};
+use crate::units::{maybe_mean, maybe_time, percent, time};
+use machine::Policy;
+use measure::{Kind, Level, Measurement, Note, ThreadResult, condition_words};
 use std::fmt::Write as _;
 
 /// Whether histograms are drawn below the table.
@@ -46,7 +48,7 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
         };
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
     }
-    if let Some(line) = conditions::line(measurement) {
+    if let Some(line) = not_representative(measurement) {
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &wrap(&line, 2, COLUMNS)));
     }
     let environment = &measurement.environment;
@@ -80,6 +82,22 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
         let _ = writeln!(text, "\n{}", style.paint(Role::Bad, note));
     }
     text
+}
+
+/// Why a measurement does not represent the machine, in a few words each; `None` where nothing of the kind was seen.
+fn not_representative(measurement: &Measurement) -> Option<String> {
+    if measurement.not_representative.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = measurement
+        .not_representative
+        .iter()
+        .map(|id| safe(condition_words(id).unwrap_or(id)).to_string())
+        .collect();
+    Some(format!(
+        "NOT REPRESENTATIVE OF THIS MACHINE: {}",
+        words.join("; ")
+    ))
 }
 
 /// What was measured, in one line.
@@ -135,43 +153,6 @@ pub(crate) fn policy_text(thread: &ThreadResult) -> String {
     }
 }
 
-/// A time in the unit that a person would choose; whole units are printed as such (`1 ms`).
-pub(crate) fn time(ns: u64) -> String {
-    let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    match unit
-        .into_iter()
-        .find(|(scale, _)| ns > 0 && ns.is_multiple_of(*scale) && ns / scale < 1_000)
-    {
-        Some((scale, name)) => format!("{} {name}", ns / scale),
-        None => Nanos(ns).to_string(),
-    }
-}
-
-pub(crate) fn maybe_time(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
-}
-
-pub(crate) fn maybe_mean(ns: Option<f64>) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    maybe_time(ns.map(|ns| ns.max(0.0).round() as u64))
-}
-
-/// Share of the window that others had, in percent; `None` where nothing was counted.
-pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
-    let stolen = thread.stolen_ns?;
-    #[allow(clippy::cast_precision_loss)]
-    (thread.duration_ns > 0).then(|| stolen as f64 * 100.0 / thread.duration_ns as f64)
-}
-
-/// A percentage with as many digits as it needs to differ from 0.
-pub(crate) fn percent(value: f64) -> String {
-    match value {
-        0.0 => "0 %".to_owned(),
-        value if value < 0.01 => format!("{value:.4} %"),
-        value => format!("{value:.2} %"),
-    }
-}
-
 /// One table per kind of thread.
 fn table(measurement: &Measurement, style: Style) -> String {
     let of = |kind: Kind| {
@@ -224,127 +205,6 @@ fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
         text.push_str(&accounts(thread));
     }
     text
-}
-
-/// What a whole measurement found besides its histograms: each thread's accounts, and what became of programs.
-pub(crate) fn measured_text(measurement: &Measurement) -> String {
-    let mut text: String = measurement.threads.iter().map(accounts).collect();
-    text.push_str(&programs(&measurement.programs));
-    text
-}
-
-/// That nothing was lost, and everything else that is to be said of a thread.
-fn accounts(thread: &ThreadResult) -> String {
-    let mut text = String::new();
-    let what = due(thread.kind);
-    let mut parts = vec![format!(
-        "{} {what} = {} recorded + {} missed",
-        grouped(thread.expected),
-        grouped(thread.recorded),
-        grouped(thread.missed)
-    )];
-    parts.extend(own(thread));
-    let _ = writeln!(
-        text,
-        "{:>5} {}",
-        thread.cpu.0,
-        wrap(&parts.join("; "), 6, COLUMNS)
-    );
-    for line in lines(thread) {
-        let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
-    }
-    text
-}
-
-/// Everything that is to be said of a thread besides its accounts, one line each, without indent.
-fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
-    let lines = [
-        thread::lines(thread),
-        counter::lines(thread),
-        counts::lines(thread),
-    ];
-    lines.into_iter().flatten()
-}
-
-/// What a thread of this kind expects.
-fn due(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Latency | Kind::All => "wake-ups due",
-        Kind::Noise => "gaps seen",
-    }
-}
-
-/// What became of the programs that ran beside.
-fn programs(programs: &[ProgramResult]) -> String {
-    let mut text = String::new();
-    for program in programs {
-        let line = format!("program {}", program_words(program));
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
-    }
-    text
-}
-
-/// `make: started 3 times; 2 ended well, 1 otherwise (exit status 2)`
-fn program_words(program: &ProgramResult) -> String {
-    let mut text = format!(
-        "{}: started {}; {} ended well, {} otherwise",
-        safe(&program.name),
-        counted_u64(program.started, "time"),
-        grouped(program.succeeded),
-        grouped(program.failed)
-    );
-    if let Some(failure) = &program.last_failure {
-        let _ = write!(text, " ({})", safe(failure));
-    }
-    if program.throttled {
-        text.push_str("; it ended at once again and again, so it was started less often than asked for");
-    }
-    text
-}
-
-/// What the tool did to itself, and what the hypervisor is known to have taken.
-fn own(thread: &ThreadResult) -> Vec<String> {
-    let mut parts = Vec::new();
-    if let Some(stolen) = thread.stolen_ns {
-        parts.push(format!("{} taken by others", time(stolen)));
-    }
-    let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
-    let has = |wanted| labels.clone().any(|label| label == wanted);
-    if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
-        let mut by = Vec::new();
-        if let Some(count) = thread.own_wake_ups {
-            by.push(counted_u64(count, "wake-up"));
-        }
-        if has(GapLabel::RtThrottling) {
-            by.push("real-time throttling".to_owned());
-        } else if by.is_empty() || has(GapLabel::FairServer) {
-            by.push("the fair server".to_owned());
-        }
-        let by = by.join(", ");
-        parts.push(format!("{} are the tool's own doing ({by})", time(own)));
-    }
-    if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {
-        parts.push(format!("{} taken by the hypervisor, by /proc/stat", time(steal)));
-    }
-    match thread.own {
-        None => parts.push("what the sampler itself suffered is unknown".to_owned()),
-        Some(own) if own.page_faults + own.involuntary_switches > 0 => {
-            parts.push(format!(
-                "the sampler had {} and was preempted {}",
-                counted_u64(own.page_faults, "page fault"),
-                counted_u64(own.involuntary_switches, "time")
-            ));
-        }
-        Some(_) => {}
-    }
-    if let Some(turn) = thread.turn_ns_min {
-        parts.push(format!("shortest turn {}", time(turn)));
-    }
-    parts
-}
-
-fn counted_u64(count: u64, noun: &str) -> String {
-    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 /// Notes of a measurement with what to do about them.

@@ -1,8 +1,10 @@
 //! `plan`: what would be done, as a screen and as JSON. `apply --dry-run` prints the same.
 
-use crate::choice::choice_text;
-use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
-use plan::{Action, Because, Change, ChangeKind, Finding, KNOBS, Level, Plan, State, Undo};
+mod changes;
+
+use self::changes::{Title, knob};
+use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use plan::{Because, Change, ChangeKind, Choice, Finding, Level, Plan, State};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -239,131 +241,32 @@ fn nothing_to_do(plan: &Plan, style: Style) -> String {
     text
 }
 
-/// What stands above the changes of a knob.
-struct Title<'a> {
-    name: &'a str,
-    because: &'a str,
-}
-
-fn knob(text: &mut String, title: &Title, changes: &[&Change], length: Length, style: Style) {
-    const SHOWN: usize = 12;
-    let Title { name, because } = *title;
-    let title = safe(&name.replace('_', " "));
-    let _ = writeln!(
-        text,
-        "\n{}  {}{because}",
-        style.paint(Role::Head, &title),
-        counted(changes.len(), "change")
-    );
-    if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
+/// The part of the plan's screen about the choice.
+fn choice_text(choice: &Choice, style: Style) -> String {
+    let mut text = String::new();
+    let head = format!("Why CPU {}", choice.cpus);
+    let _ = writeln!(text, "\n{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
+    for reason in &choice.reasons {
+        let role = if reason.message.starts_with("could not be avoided") {
+            Role::Care
+        } else {
+            Role::Good
+        };
         let _ = writeln!(
             text,
-            "  {}",
-            style.paint(Role::Quiet, &wrap(knob.what, 2, COLUMNS))
+            "  {} {}",
+            style.paint(role, if role == Role::Care { "!" } else { "+" }),
+            wrap(&safe(&reason.message), 4, COLUMNS)
         );
+        let because = wrap(&format!("because {}", safe(&reason.because)), 6, COLUMNS);
+        let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &because));
     }
-    let shown = if length == Length::Whole {
-        changes.len()
-    } else {
-        SHOWN
-    };
-    let own_undo: Vec<&&Change> = changes.iter().filter(|change| !goes_with_set(change)).collect();
-    let same_undo = own_undo
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
-    for change in changes.iter().take(shown) {
-        one(text, change, style);
-        if !same_undo && !goes_with_set(change) {
-            let _ = writeln!(
-                text,
-                "      {}",
-                style.paint(
-                    Role::Quiet,
-                    &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)
-                )
-            );
-        }
-        if change.kind == ChangeKind::Boot {
-            let _ = writeln!(text, "      {}", style.paint(Role::Care, "at the next boot"));
-        }
+    if !choice.runners_up.is_empty() {
+        let _ = writeln!(text, "{}", style.paint(Role::Head, "Runners-up"));
     }
-    if changes.len() > shown {
-        let _ = writeln!(
-            text,
-            "  and {} more of the same kind (-v shows all of them, --json too)",
-            changes.len() - shown
-        );
+    for other in &choice.runners_up {
+        let line = format!("CPU {}: {}", other.cpus, safe(&other.because));
+        let _ = writeln!(text, "  - {}", wrap(&line, 4, COLUMNS));
     }
-    if same_undo && let Some(first) = own_undo.first() {
-        let _ = writeln!(
-            text,
-            "  {}",
-            style.paint(
-                Role::Quiet,
-                &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)
-            )
-        );
-    }
-}
-
-/// One change: two or three lines, or one for a file of a cgroup that has just been made.
-fn one(text: &mut String, change: &Change, style: Style) {
-    let why = safe(&change.why);
-    if goes_with_set(change) {
-        let file = change.target.rsplit('/').next().unwrap_or_default();
-        let line = format!("{} <- {}", safe(file), value(&change.after));
-        let _ = writeln!(text, "      {}", wrap(&format!("{line}  ({why})"), 9, COLUMNS));
-        return;
-    }
-    let target = safe(&change.target);
-    let step = match (&change.before, &change.action) {
-        (
-            _,
-            Action::MakeSet { .. }
-            | Action::StartSlice { .. }
-            | Action::GiveFile { .. }
-            | Action::BanCpus { .. },
-        ) => value(&change.after),
-        (None, _) => format!("(unknown) -> {}", value(&change.after)),
-        (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
-    };
-    if target.chars().count() + step.chars().count() + 4 <= COLUMNS {
-        let _ = writeln!(text, "  {target}  {step}");
-    } else {
-        let _ = writeln!(
-            text,
-            "  {}\n      {}",
-            wrap(&target, 4, COLUMNS),
-            wrap(&step, 9, COLUMNS)
-        );
-    }
-    let _ = writeln!(
-        text,
-        "      {}",
-        style.paint(Role::Quiet, &wrap(&format!("because {why}"), 6, COLUMNS))
-    );
-}
-
-/// Whether a change writes a file of a cgroup that goes away with it.
-fn goes_with_set(change: &Change) -> bool {
-    matches!(
-        change.action,
-        Action::Write {
-            undo: Undo::WithSet,
-            ..
-        } | Action::GiveFile {
-            undo: Undo::WithSet,
-            ..
-        }
-    )
-}
-
-/// A value as found in a file: empty is shown as such.
-fn value(value: &str) -> String {
-    let value = value.trim();
-    if value.is_empty() {
-        "(empty)".to_owned()
-    } else {
-        cut(&safe(value), 200)
-    }
+    text
 }

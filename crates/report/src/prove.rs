@@ -5,14 +5,13 @@ mod sections;
 mod statistics;
 mod text;
 
+pub use crate::residue::{Residue, ResidueRow, StuckInterrupt, StuckThread, residue};
 pub use page::prove_html;
-pub use statistics::residue;
-pub(crate) use statistics::{per_second, rate, stolen, tail, worst};
 pub use text::prove_text;
 
 use machine::CpuSet;
 use measure::{Environment, Measurement};
-use observe::{Activity, Class};
+use observe::Activity;
 use plan::{Finding, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -113,60 +112,6 @@ pub struct Entry {
     pub after: Option<String>,
     /// `done`, `already`, `refused: ...`.
     pub outcome: String,
-}
-
-/// What still arrived on one isolated CPU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Residue {
-    /// The CPU.
-    pub cpu: u32,
-    /// Interruptions that were counted, most frequent first.
-    pub rows: Vec<ResidueRow>,
-    /// Threads that may run here and could not be moved.
-    pub threads: Vec<StuckThread>,
-    /// Interrupts that may fire here and could not be moved.
-    pub interrupts: Vec<StuckInterrupt>,
-}
-
-/// One kind of interruption that was counted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ResidueRow {
-    /// Its class; `None` for context switches, which are no interruption by themselves.
-    pub class: Option<Class>,
-    /// Name of the counter: `LOC`, `36`, `TIMER`.
-    pub name: String,
-    /// What it is.
-    pub what: String,
-    /// How often while isolated.
-    pub count: u64,
-    /// The same per second.
-    pub per_second: f64,
-    /// How often per second before; `None` when it was not counted then.
-    pub per_second_before: Option<f64>,
-    /// Who usually causes it, and what would stop it; empty when nothing would.
-    pub cure: String,
-}
-
-/// A thread that could not be moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StuckThread {
-    /// Thread number.
-    pub tid: u32,
-    /// Name.
-    pub comm: String,
-    /// Why it stays.
-    pub why: String,
-}
-
-/// An interrupt that could not be moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StuckInterrupt {
-    /// Its number.
-    pub irq: u32,
-    /// Its name.
-    pub name: String,
-    /// Why it stays.
-    pub why: String,
 }
 
 /// Whether undo gave everything back.

@@ -9,8 +9,9 @@ pub use comparison::{Compared, Judged, comparison_json, comparison_text};
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 pub use sets::sets_text;
 
-use crate::measurement::{maybe_mean, measured_text, notes_text, time};
+use crate::measurement::{measured_text, notes_text};
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
+use crate::units::{maybe_mean, time};
 use formats::statistics::{SHARES, Span, Statistics, best_quantile, statistics};
 use formats::{Basis, Kind, Recording, Series};
 use machine::Nanos;

@@ -2,7 +2,7 @@
 
 use crate::recording::sets::{cautions, name, runs, shown};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Asked, Compared, Verdict, Withheld};
+use compare::{Answer, Compared, Quantity, Verdict, Withheld};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -60,7 +60,7 @@ pub(crate) struct Line {
 
 /// All numbers of a pair, those that do not differ as well.
 pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
-    let line = |(asked, answer): &(Asked, Answer)| {
+    let line = |(asked, answer): &(Quantity, Answer)| {
         let [low, high] = answer.interval.map(f64::abs);
         let range = || {
             let (low, high) = (low.min(high), low.max(high));
@@ -222,12 +222,12 @@ fn differences(compared: &Compared, style: Style) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use compare::{Answer, Asked, Number};
+    use compare::{Answer, Number, Quantity};
     use formats::{Basis, Kind};
     use std::collections::BTreeMap;
 
     fn compared(verdict: Verdict) -> Compared {
-        let asked = Asked {
+        let asked = Quantity {
             thread: "CPU 1".to_owned(),
             kind: Kind::Latency,
             basis: Basis::Samples,

@@ -3,8 +3,8 @@
 
 pub(crate) mod cells;
 
+use crate::page;
 use crate::page::escape::{html, unit};
-use crate::page::parts;
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::recording::sets::runs;
 use crate::study::{Row, head, headline, lines, remarks, withheld};
@@ -40,7 +40,7 @@ pub struct StudyPage<'a> {
 #[must_use]
 pub fn study_html(study: &StudyPage) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
+    page::head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
     let own = own(study);
     header(&mut page, study, own.is_some_and(|own| own.environment.emulated));
     for kind in [Kind::Latency, Kind::Noise] {
@@ -49,15 +49,15 @@ pub fn study_html(study: &StudyPage) -> String {
     differences(&mut page, study.rows);
     if let Some(own) = own {
         let first = [("began", own.started_at.clone())];
-        parts::environment(&mut page, &own.environment, &first, &[]);
-        parts::footer(
+        page::environment(&mut page, &own.environment, &first, &[]);
+        page::footer(
             &mut page,
             &own.environment.tool_version,
             study.json_name,
             study.json,
         );
     }
-    parts::end(&mut page, SCRIPT);
+    page::end(&mut page, SCRIPT);
     page
 }
 

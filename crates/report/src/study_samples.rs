@@ -1,6 +1,6 @@
 //! The samples of a study, cell by cell: what its page, its tables and its scripts are made of.
 
-use crate::measurement::time;
+use crate::units::time;
 use formats::statistics::{Span, quantile};
 use formats::{Bucket, Kind, Recording, Series};
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 
 use crate::recording::sets::{cautions, name, runs, words};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Asked, Verdict};
+use compare::{Answer, Quantity, Verdict};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use study::which_knob::{Answered, Effect, Side};
+use study::which_knob::{Effect, KnobAnswer, Side};
 
 /// What the sentences are worth.
 const PROMISE: &str = "The chance that any knob is called helpful or harmful without being so is at most 5 %, over all knobs \
@@ -24,7 +24,7 @@ pub struct Context<'a> {
 
 /// The answers, in the order that they have.
 #[must_use]
-pub fn which_knob_text(answers: &[Answered], context: &Context, style: Style) -> String {
+pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) -> String {
     let mut text = String::new();
     for line in summary(answers) {
         let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&line, 2, COLUMNS)));
@@ -60,7 +60,7 @@ pub fn which_knob_text(answers: &[Answered], context: &Context, style: Style) ->
 
 /// One sentence for each thing that can be said of a knob.
 #[must_use]
-pub fn summary(answers: &[Answered]) -> Vec<String> {
+pub fn summary(answers: &[KnobAnswer]) -> Vec<String> {
     let of = |effect: Effect, words: &str| {
         let knobs: Vec<String> = answers
             .iter()
@@ -120,7 +120,7 @@ fn cell(side: Option<&Side>, needs: &[String]) -> String {
     }
 }
 
-fn evidence(one: &Answered, context: &Context, style: Style) -> String {
+fn evidence(one: &KnobAnswer, context: &Context, style: Style) -> String {
     let knob = safe(&one.question.knob);
     let mut text = String::new();
     let mut lines = Vec::new();
@@ -168,7 +168,7 @@ fn shown(side: &Side) -> Vec<String> {
         .chain(others)
         .filter_map(|place| Some((place, side.compared.answers.get(place)?)));
     let percent = side.p.map_or(100.0, |p| p * 100.0);
-    let line = |(place, (asked, answer)): (usize, &(Asked, Answer))| {
+    let line = |(place, (asked, answer)): (usize, &(Quantity, Answer))| {
         let is_told = side.told.contains(&place);
         let word = match answer.verdict {
             _ if side.counts.is_empty() || is_told => "",
@@ -199,10 +199,10 @@ fn shown(side: &Side) -> Vec<String> {
     lines
 }
 
-fn remarks(answers: &[Answered], context: &Context) -> Vec<String> {
+fn remarks(answers: &[KnobAnswer], context: &Context) -> Vec<String> {
     let mut lines = Vec::new();
     let mut doubts: BTreeSet<&str> = BTreeSet::new();
-    for side in answers.iter().flat_map(Answered::sides) {
+    for side in answers.iter().flat_map(KnobAnswer::sides) {
         doubts.extend(side.compared.not_representative.keys().map(String::as_str));
         let line = match side.compared.withheld {
             None => PROMISE.to_owned(),
@@ -235,11 +235,11 @@ mod tests {
     use compare::{Compared, Number};
     use formats::{Basis, Kind};
     use std::collections::BTreeMap;
-    use study::which_knob::{KnobQuestion, answered};
+    use study::which_knob::{KnobQuestion, knob_answers};
 
     /// A comparison with one answer, of that chance.
     fn compared(other_mean: f64, verdict: Verdict, p: f64) -> Compared {
-        let asked = Asked {
+        let asked = Quantity {
             thread: "CPU 1".to_owned(),
             kind: Kind::Latency,
             basis: Basis::Samples,
@@ -284,7 +284,7 @@ mod tests {
             question("rq_affinity", None, Some([1, 2]), &["irq_affinity"]),
             question("ksm_run", Some([0, 1]), None, &[]),
         ];
-        let answers = answered(&questions, &mut |[_, with]| {
+        let answers = knob_answers(&questions, &mut |[_, with]| {
             Some(match with {
                 1 => compared(40_000.0, Verdict::Lower, 0.001),
                 2 => compared(120_000.0, Verdict::Higher, 0.002),

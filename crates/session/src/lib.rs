@@ -14,6 +14,7 @@ pub mod declared;
 pub mod entries;
 pub mod isolation;
 mod journal;
+pub mod own_process;
 pub mod partition;
 pub mod policy;
 pub mod resize;

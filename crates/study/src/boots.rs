@@ -1,10 +1,9 @@
-//! Boots: what cells want of the boot line and of the kernel, and whether a running machine came up so.
+//! Boots: what cells need of the boot line and of the kernel, and the axes `preemption` and `kernel`.
 
-use crate::file::{Axes, Context};
+use crate::document::{Axes, Context, StudyError};
 use crate::levels::levels;
-use crate::{Here, Study, StudyError};
 use machine::CpuSet;
-use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
+use machine::cmdline::{Parameter, same_name};
 use toml::Spanned;
 
 /// What stands for the measured CPUs in a word.
@@ -50,79 +49,6 @@ impl Boot {
             Some(kernel) => format!("{words}, kernel {kernel}"),
             None => words,
         }
-    }
-}
-
-impl Study {
-    /// Whether cells need boots of their own.
-    #[must_use]
-    pub fn needs_boots(&self) -> bool {
-        self.boots.iter().any(|boot| !boot.is_plain())
-    }
-
-    /// Whether cells are measured under kernels that the study names.
-    #[must_use]
-    pub fn names_kernels(&self) -> bool {
-        self.boots.iter().any(|boot| boot.kernel.is_some())
-    }
-
-    /// The places of the cells that are measured in a boot.
-    pub fn cells_of(&self, boot: usize) -> impl Iterator<Item = usize> {
-        let cells = self.cells.iter().enumerate();
-        cells
-            .filter(move |(_, cell)| cell.boot == boot)
-            .map(|(place, _)| place)
-    }
-
-    /// Why a machine with this line is not booted as a boot of the study wants it: a word is missing, or one is there that
-    /// only other boots have. `None` where it is.
-    #[must_use]
-    pub fn wrong_line(&self, boot: usize, cpus: &CpuSet, line: &str) -> Option<String> {
-        let wanted = self.boots.get(boot)?.words_for(cpus);
-        let there: Vec<&str> = words(line).collect();
-        if let Some(missing) = wanted.iter().find(|word| !there.contains(&word.as_str())) {
-            return Some(format!("{missing} is not on the line"));
-        }
-        let name = |word: &str| Parameter::parse(word).name;
-        let others = self.boots.iter().flat_map(|other| &other.words);
-        let mut foreign =
-            others.filter(|other| !wanted.iter().any(|word| same_name(&name(word), &name(other))));
-        let line = parse_cmdline(line);
-        let found = foreign.find_map(|other| line.last(&name(other)))?;
-        Some(format!(
-            "{} is on the line, and only other boots of the study have it",
-            found.name
-        ))
-    }
-}
-
-impl Study {
-    /// Why a machine is not booted as a boot of the study wants it: its line, then its kernel. `None` where it is.
-    #[must_use]
-    pub fn wrong_boot(&self, boot: usize, here: &Here) -> Option<String> {
-        let line = self.wrong_line(boot, here.cpus, here.line);
-        line.or_else(|| self.wrong_kernel(boot, here.own_kernel, here.release))
-    }
-
-    /// Why a running kernel is not that of a boot. One that names none has the machine's own, where that is known.
-    fn wrong_kernel(&self, boot: usize, own: Option<&str>, running: Option<&str>) -> Option<String> {
-        let named = self.boots.get(boot)?.kernel.as_deref();
-        let wanted = named.or(own)?;
-        match running {
-            Some(running) if running == wanted => None,
-            Some(running) => Some(format!("kernel {running} runs, and not {wanted}")),
-            None => Some(format!(
-                "which kernel runs is not known, and it should be {wanted}"
-            )),
-        }
-    }
-
-    /// Whether a release is what another boot of the study names, and not this one: then a result of it is that of other cells.
-    #[must_use]
-    pub fn is_kernel_of_another(&self, boot: usize, release: &str) -> bool {
-        let is_named = |boot: &Boot| boot.kernel.as_deref() == Some(release);
-        let own = self.boots.get(boot);
-        own.is_some_and(|own| own.kernel.is_some() && !is_named(own)) && self.boots.iter().any(is_named)
     }
 }
 

@@ -1,15 +1,12 @@
 //! Cells: every combination of one level of each axis, and which of them are worth comparing.
 
 use crate::boots::{Boot, Kernel, kernels, preemptions};
-use crate::file::{Axes, Context};
-use crate::isolations::{Method, method, unused};
+use crate::document::{Axes, Context, StudyError};
+use crate::isolations::{Method, method, switches, unused};
 use crate::levels::levels;
 use crate::loads::different_loads;
-use crate::switches::switches;
-use crate::{Study, StudyError};
 use measure::load::LoadKind;
 use plan::Intent;
-use std::collections::BTreeMap;
 
 /// So many cells may a study have.
 pub const MOST_CELLS: usize = 256;
@@ -39,17 +36,6 @@ pub struct Cell {
     pub load: Vec<LoadKind>,
     /// The place in [`crate::Study::boots`] of the boot in which it is measured.
     pub boot: usize,
-}
-
-impl Study {
-    /// The words of a cell's levels, by axis.
-    #[must_use]
-    pub fn levels_of(&self, cell: &Cell) -> BTreeMap<String, String> {
-        let words = self.axes.iter().zip(&cell.levels);
-        let word =
-            |(axis, level): (&Axis, &usize)| Some((axis.name.clone(), axis.levels.get(*level)?.clone()));
-        words.filter_map(word).collect()
-    }
 }
 
 /// Two cells that differ in one axis alone.

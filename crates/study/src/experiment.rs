@@ -1,6 +1,6 @@
 //! What is measured in each cell, in the words of the file: the head of every study that is written for the user.
 
-use crate::What;
+use crate::document::What;
 use std::fmt::Write as _;
 
 /// What is measured in each cell, in the words of the file. They are judged when the file is read.

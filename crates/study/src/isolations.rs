@@ -1,13 +1,14 @@
-//! Levels of the axis `isolation`: what is applied at run time, and what has to be on the boot line.
+//! Levels of the axes `isolation` and `knob`: what is applied at run time, and what has to be on the boot line.
 
-use crate::StudyError;
 use crate::boots::{CPUS, boot_words};
-use crate::file::{Axes, Context, Isolation, PARTITION, Partition};
+use crate::document::{Axes, Context, Isolation, Partition, StudyError};
 use crate::levels::refused;
-use crate::switches::Switch;
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use toml::Spanned;
+
+/// The name of the partition that a study makes for a cell.
+pub const PARTITION: &str = "study";
 
 /// So many letters may the name of an isolation have: `without_` and the longest name of a knob are fewer.
 const LONGEST_NAME: usize = 40;
@@ -185,4 +186,48 @@ fn named_isolation(
         intent: Some(intent),
         boot,
     })
+}
+
+/// A knob that is an axis: its name, and how it is taken.
+pub(crate) struct Switch<'a> {
+    pub name: &'static str,
+    pub taken: &'a str,
+    pub line: usize,
+}
+
+/// The knobs of the axis, none twice.
+pub(crate) fn switches<'a>(
+    said: Option<&'a Spanned<Vec<Spanned<String>>>>,
+    context: &Context,
+) -> Result<Vec<Switch<'a>>, StudyError> {
+    let mut found: Vec<Switch> = Vec::new();
+    for knob in said.map(Spanned::get_ref).into_iter().flatten() {
+        let line = context.line(&knob.span());
+        let taken = knob.get_ref().as_str();
+        let mut tried = empty_intent(Profile::default());
+        tried.take(taken).map_err(|refusal| refused(line, &refusal))?;
+        // `take` has refused those that there are not.
+        let Some(knob) = plan::knobs::knob(taken.split_once('=').map_or(taken, |(name, _)| name)) else {
+            continue;
+        };
+        let name = knob.name;
+        // Off is left out, which some cannot be.
+        empty_intent(Profile::default())
+            .leave_out(name)
+            .map_err(|refusal| refused(line, &refusal))?;
+        if found.iter().any(|known| known.name == name) {
+            let next = "name every knob once; two values of one are two isolations: [isolation.NAME] with = [\"KNOB=VALUE\"]";
+            return Err(StudyError::new(line, format!("`{name}` is there twice"), next));
+        }
+        found.push(Switch { name, taken, line });
+    }
+    if let Some(said) = said.filter(|said| said.get_ref().is_empty()) {
+        let line = context.line(&said.span());
+        return Err(StudyError::new(
+            line,
+            "the axis `knob` has no level",
+            "name a knob, or leave it out",
+        ));
+    }
+    Ok(found)
 }

@@ -1,7 +1,6 @@
 //! The words of an axis, each once and with its line.
 
-use crate::StudyError;
-use crate::file::Context;
+use crate::document::{Context, StudyError};
 use plan::Refusal;
 use toml::Spanned;
 

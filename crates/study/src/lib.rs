@@ -4,11 +4,11 @@
 //! that the order within it is drawn by lot, so that a machine that warms up or fills its disk does it to all of them alike.
 
 pub mod board;
+mod boot_state;
 mod boots;
 mod cells;
-mod error;
+mod document;
 mod experiment;
-mod file;
 pub mod heat;
 mod isolations;
 pub mod isolcpus_vs_cpuset;
@@ -18,15 +18,17 @@ mod order;
 mod record;
 mod restarts;
 mod schedule;
-mod switches;
+mod study;
 pub mod which_knob;
 
+pub use boot_state::Here;
 pub use boots::{Boot, is_image};
 pub use cells::{Axis, Cell, MOST_CELLS, MOST_RUNS, Pair, pairs};
-pub use error::StudyError;
+pub use document::{LoadPlace, MOST_BYTES, SourceText, StudyError, What};
 pub use experiment::{Experiment, Load};
-pub use file::{LoadPlace, MOST_BYTES, PARTITION, Said, Study, What, parse};
+pub use isolations::PARTITION;
 pub use order::blocks;
 pub use record::{BootRecord, Foreign, RECORD_SCHEMA, Record};
-pub use restarts::{Here, MOST_TRIES, Next, Tried, next};
+pub use restarts::{MOST_TRIES, Next, RebootAttempt, next};
 pub use schedule::{Place, Schedule, Sitting};
+pub use study::{Study, parse};

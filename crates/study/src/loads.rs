@@ -1,7 +1,6 @@
 //! Levels of the axis `load`.
 
-use crate::StudyError;
-use crate::file::{Axes, Context};
+use crate::document::{Axes, Context, StudyError};
 use measure::load::LoadKind;
 use std::collections::BTreeSet;
 

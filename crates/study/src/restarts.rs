@@ -1,16 +1,15 @@
 //! What a study does next on a machine that it restarts: measure, restart, or give a boot up. Decided from what was noted on the
 //! disk and from how the machine came up, so that it does not matter who or what restarted it.
 
+use crate::boot_state::Here;
 use crate::{Schedule, Sitting, Study};
-use machine::CpuSet;
-use std::time::Duration;
 
 /// So often the same boot is tried without one more result.
 pub const MOST_TRIES: usize = 3;
 
 /// One step that was noted before it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tried {
+pub struct RebootAttempt {
     /// Towards which boot.
     pub sitting: Sitting,
     /// Whether the machine had come up for it and was about to measure; else it was about to be restarted.
@@ -19,23 +18,6 @@ pub struct Tried {
     pub done: usize,
     /// The boot of the machine in which it was noted.
     pub boot_id: Option<String>,
-}
-
-/// The machine as it came up.
-#[derive(Clone, Copy, Debug)]
-pub struct Here<'a> {
-    /// Its boot; `None` is never taken for one that was noted.
-    pub boot_id: Option<&'a str>,
-    /// Its boot line.
-    pub line: &'a str,
-    /// The release of its kernel; `None` is never taken for one that a boot wants.
-    pub release: Option<&'a str>,
-    /// The release that ran when the study began: that of boots that name no kernel. `None` where every boot names one.
-    pub own_kernel: Option<&'a str>,
-    /// CPUs that are measured.
-    pub cpus: &'a CpuSet,
-    /// How long ago the study began, restarts included.
-    pub under_way_for: Duration,
 }
 
 /// What is to be done next.
@@ -60,18 +42,18 @@ pub enum Next {
 
 /// Decides it.
 #[must_use]
-pub fn next(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) -> Next {
+pub fn next(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &Here) -> Next {
     let Some(sitting) = schedule.sitting() else {
         return Next::Over;
     };
-    let is_here = |one: &Tried| one.boot_id.is_some() && one.boot_id.as_deref() == here.boot_id;
+    let is_here = |one: &RebootAttempt| one.boot_id.is_some() && one.boot_id.as_deref() == here.boot_id;
     let of_it = tried.iter().rev().take_while(|one| one.sitting == sitting);
     // A restart that was noted in this very boot has not happened yet.
     let restarted = of_it
         .clone()
         .next()
         .is_some_and(|last| last.came_up || !is_here(last));
-    let in_vain: Vec<&Tried> = of_it.filter(|one| one.done == schedule.done()).collect();
+    let in_vain: Vec<&RebootAttempt> = of_it.filter(|one| one.done == schedule.done()).collect();
     let wrong = study.wrong_boot(sitting.boot, here);
     if restarted && wrong.is_none() {
         let fell = in_vain.iter().filter(|one| one.came_up && !is_here(one)).count();
@@ -98,7 +80,7 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) ->
 }
 
 /// Whether one run more would take longer than the study may. One result at least, so that every call gets further.
-fn is_used(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) -> bool {
+fn is_used(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &Here) -> bool {
     let got_further = tried.first().is_some_and(|first| schedule.done() > first.done);
     let would_take = here.under_way_for.saturating_add(schedule.one());
     got_further && study.budget.is_some_and(|budget| would_take > budget)

@@ -9,15 +9,14 @@ mod answer;
 mod levels;
 mod text;
 
-pub use answer::{Answered, Effect, Side, answered, least_repetitions};
+pub use answer::{Effect, KnobAnswer, Side, knob_answers, least_repetitions};
 pub use levels::{Candidates, Level, Matrix, matrix};
 
 pub use crate::{Experiment, Load};
 
-use crate::StudyError;
 use crate::cells::Axis;
-use crate::file::Context;
-use serde::{Deserialize, Serialize};
+use crate::document::{Context, QuestionTable, StudyError};
+use serde::Serialize;
 use toml::Spanned;
 
 /// What is asked about one knob: which cells are to be compared. The first of a pair is without the knob, the other with it.
@@ -36,27 +35,14 @@ pub struct KnobQuestion {
     pub along: Vec<String>,
 }
 
-/// A question as the file has it: names of isolations.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Written {
-    knob: Spanned<String>,
-    alone: Option<[Spanned<String>; 2]>,
-    in_plan: Option<[Spanned<String>; 2]>,
-    #[serde(default)]
-    needs: Vec<String>,
-    #[serde(default)]
-    along: Vec<String>,
-}
-
 /// The questions of a file, whose axes are those given.
 pub(crate) fn questions(
-    written: &[Written],
+    tables: &[QuestionTable],
     axes: &[Axis],
     context: &Context,
 ) -> Result<Vec<KnobQuestion>, StudyError> {
     let mut found: Vec<KnobQuestion> = Vec::new();
-    for one in written {
+    for one in tables {
         let line = context.line(&one.knob.span());
         // With one load and no knob as an axis, the place of a cell is that of its isolation.
         let ([isolation, load], []) = axes

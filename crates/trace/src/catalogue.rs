@@ -1,6 +1,6 @@
 //! What a kernel says about its events before any is recorded: descriptions, layout of pages, names.
 
-use crate::error::TraceError;
+use crate::TraceError;
 use events::dat::Description;
 use events::{Endian, Format, Formats, KernelNames, Layout};
 use root::Root;

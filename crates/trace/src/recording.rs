@@ -3,7 +3,7 @@
 //!
 //! Memory holds what was not given out yet. When it is full, pages stay in the kernel, which counts what it has to drop.
 
-use crate::error::TraceError;
+use crate::TraceError;
 use crate::source::{Source, Way};
 use crate::stats::Stats;
 use events::{Event, Flow, Layout};

@@ -7,7 +7,7 @@
 //! count them as read, and we walk over those that were there before to know the time. Only a look at nothing new is
 //! cheaper: 0.32 us against 0.38 us. A record onto the disk is spliced, which touches no page.
 
-use crate::error::TraceError;
+use crate::TraceError;
 use events::{Layout, Page};
 use root::pipe::Pipe;
 use root::ring::{Handed, Ring};

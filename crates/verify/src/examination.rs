@@ -2,8 +2,8 @@
 
 use crate::boot_verdict::examine_boot_on;
 use crate::counting::{self, Counted};
-use crate::intention::{self, CheckRequest};
-use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
+use crate::intention::{self, CheckScope};
+use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
@@ -19,7 +19,7 @@ pub struct Examination {
     /// The machine.
     pub machine: Machine,
     /// What was found.
-    pub found: Vec<Found>,
+    pub found: Vec<CheckFinding>,
     /// What could not be read.
     pub unread: Vec<String>,
     /// Every wish with what it would need now.
@@ -51,7 +51,7 @@ impl Examination {
 ///
 /// # Errors
 /// CPUs that are not there, a file of declarations or a journal that cannot be understood.
-pub fn examine(scene: &BootScene, asked: &CheckRequest, window: Duration) -> Result<Examination, Failure> {
+pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Result<Examination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let (counters, counted) = match (root.origin(), window.is_zero()) {
         (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
@@ -85,7 +85,7 @@ pub fn examine(scene: &BootScene, asked: &CheckRequest, window: Duration) -> Res
         boot: Some(&verdicts.verdict),
     };
     let mut found = check::check(&evidence, &cases);
-    found.extend(plan::unsupported_kernel(&machine.kernel).map(Found::of));
+    found.extend(plan::unsupported_kernel(&machine.kernel).map(CheckFinding::of));
     if intention.source == Source::Nobody {
         let (level, message) = match intention.unseen.is_empty() {
             true => (
@@ -98,7 +98,7 @@ pub fn examine(scene: &BootScene, asked: &CheckRequest, window: Duration) -> Res
             ),
         };
         found.push(
-            Found::new(level, "nothing-isolated", "CPUs", message)
+            CheckFinding::new(level, "nothing-isolated", "CPUs", message)
                 .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same"),
         );
     }

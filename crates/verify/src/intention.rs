@@ -11,7 +11,7 @@ use session::declared::{self, DeclaredFile};
 use session::isolation::{existing_cpus, settle};
 
 /// What the command line says.
-pub struct CheckRequest<'a> {
+pub struct CheckScope<'a> {
     /// `--cpus`.
     pub cpus: Option<&'a str>,
     /// `--profile`.
@@ -33,7 +33,7 @@ pub enum Declarations<'a> {
 ///
 /// # Errors
 /// CPUs that are not there, and a file of declarations that cannot be used.
-pub fn find(session: &Session, machine: &Machine, asked: &CheckRequest) -> Result<Intention, Failure> {
+pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<Intention, Failure> {
     let known = session.standing(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
     let standing = known.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::examination::Examination;
 use apply::Outcome;
-use check::Found;
+use check::CheckFinding;
 use plan::Change;
 use root::{Failure, Status};
 use session::Session;
@@ -41,7 +41,7 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
             "run it as root (sudo quietcore check --fix)",
         ));
     }
-    let is_meant = |found: &&Found| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
+    let is_meant = |found: &&CheckFinding| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
     let repaired = repair_found(
         session,
         &examined.found.iter().filter(is_meant).collect::<Vec<_>>(),
@@ -54,7 +54,7 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
 ///
 /// # Errors
 /// As [`repair`].
-pub fn repair_found(session: &Session, found: &[&Found]) -> Result<Repaired, Failure> {
+pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repaired, Failure> {
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for found in found {
         let Some(change) = &found.mend else { continue };

@@ -7,25 +7,26 @@
 mod burst;
 mod concern;
 mod datagrams;
-mod happening;
+mod finding;
+mod interval;
 mod layers;
 mod ledger;
 mod line;
-mod pace;
-mod purse;
+mod notification;
 mod repairs;
-mod who;
+mod token_bucket;
 
-pub use burst::{Asked, Burst};
+pub use burst::{Burst, CheckRequest};
 pub use concern::{concern, concerns};
 pub use datagrams::{link, processes, uevent};
-pub use happening::{Happening, Process, Writer};
+pub use finding::OpenFinding;
+pub use interval::Interval;
 pub use layers::Layers;
-pub use ledger::{Change, Kept, Ledger};
+pub use ledger::{Change, Ledger};
 pub use line::{Line, of_change, text};
-pub use pace::Pace;
-pub use purse::{Funds, Purse};
-pub use repairs::{May, Repairs};
+pub use notification::{Notification, Process, Writer};
+pub use repairs::{RepairDecision, Repairs};
+pub use token_bucket::{BucketLevel, TokenBucket};
 
 #[cfg(test)]
 mod tests;

@@ -115,7 +115,7 @@ pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
         Key::Char('-') => return Some(Act::Slower),
         Key::Char('?' | 'h') => view.lay_over(Overlay::Help),
         Key::Char('f') => fix(view, now),
-        Key::Char('s') => view.sort_next(),
+        Key::Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
         Key::Char('/') => view.typing = true,
         Key::Char('a') => {
             view.scope = match view.scope {

@@ -10,7 +10,6 @@
 pub mod drift;
 pub mod metrics;
 
-mod draw;
 mod keys;
 mod moment;
 mod now;
@@ -19,14 +18,15 @@ mod panes;
 mod rates;
 mod recording;
 mod row;
+mod screen;
 mod spark;
 mod view;
 
-pub use draw::{Look, Mode, draw};
 pub use keys::{Act, Key, press};
 pub use moment::{Header, Interrupt, Moment, Place, Ran, SCHEMA, Scene, Seen, Thread};
 pub use now::Now;
 pub use panes::{PANES, Pane};
 pub use recording::{MOST_BYTES, Recording, RecordingError, line, parse};
+pub use screen::{Look, Mode, draw};
 pub use spark::Glyphs;
 pub use view::{Overlay, Scope, View};

@@ -10,7 +10,7 @@ mod totals;
 
 pub use families::exposition;
 pub use formats::exposition::Form;
-pub use request::{Asked, MOST_REQUEST, Refusal, answer, asked};
+pub use request::{MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
 pub use totals::{Total, Totals};
 
 use crate::drift::Ledger;

@@ -8,6 +8,7 @@ pub(crate) mod map;
 mod threads;
 
 use crate::row::Row;
+use crate::view::PANE_COUNT;
 use crate::{Now, View};
 
 /// One pane: a list of rows under a line that names the columns.
@@ -27,7 +28,7 @@ pub struct Pane {
 }
 
 /// Every pane. The first one is always seen.
-pub const PANES: [Pane; 5] = [
+pub const PANES: [Pane; PANE_COUNT] = [
     cpus::PANE,
     culprits::PANE,
     threads::PANE,

@@ -1,7 +1,9 @@
 //! What a person has chosen to see: pane, order, filter, rows, and what lies over the panes.
 
-use crate::PANES;
 use machine::CpuId;
+
+/// Number of panes: the length of [`PANES`](crate::PANES).
+pub(crate) const PANE_COUNT: usize = 5;
 
 /// Which CPUs the panes are about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +36,7 @@ pub enum Overlay {
 /// What is chosen.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Place of the focused pane in [`PANES`].
+    /// Place of the focused pane in [`PANES`](crate::PANES).
     pub focus: usize,
     /// Which CPUs.
     pub scope: Scope,
@@ -48,8 +50,8 @@ pub struct View {
     pub scroll: usize,
     /// What was said last; the next key takes it away.
     pub note: String,
-    sorts: [usize; PANES.len()],
-    selected: [String; PANES.len()],
+    sorts: [usize; PANE_COUNT],
+    selected: [String; PANE_COUNT],
 }
 
 impl View {
@@ -59,9 +61,8 @@ impl View {
         self.sorts.get(pane).copied().unwrap_or(0)
     }
 
-    /// Sorts a pane by its next order.
-    pub(crate) fn sort_next(&mut self) {
-        let orders = PANES.get(self.focus).map_or(1, |pane| pane.sorts.len());
+    /// Sorts the focused pane, which has so many orders, by its next one.
+    pub(crate) fn sort_next(&mut self, orders: usize) {
         if let Some(sort) = self.sorts.get_mut(self.focus) {
             *sort = (*sort + 1) % orders.max(1);
         }

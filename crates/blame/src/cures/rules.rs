@@ -1,7 +1,7 @@
 //! One rule per class, after the row's own function has had its say.
 
 use super::functions::{Remedy, known};
-use super::{Cure, Ground};
+use super::{Cure, CureContext};
 use crate::answer::{Culprit, Interruption, Link, Subject};
 use crate::context::is_kernel_thread;
 use machine::{CpuId, Immovable, Interrupt};
@@ -12,11 +12,11 @@ use plan::takes;
 struct Case<'a> {
     row: &'a Interruption,
     cpu: u32,
-    ground: &'a Ground,
+    context: &'a CureContext,
 }
 
-pub(super) fn of(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
-    let case = Case { row, cpu, ground };
+pub(super) fn of(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
+    let case = Case { row, cpu, context };
     match known(case.functions()) {
         Some(remedy) => case.remedy(remedy),
         None => case.class(),
@@ -57,10 +57,10 @@ impl Case<'_> {
     fn remedy(&self, remedy: Remedy) -> Cure {
         match remedy {
             Remedy::Tick => self.tick(),
-            Remedy::Knob(knob, why) => self.ground.knob(self.cpu, knob, why),
+            Remedy::Knob(knob, why) => self.context.knob(self.cpu, knob, why),
             Remedy::Asker(why) => self.asker(why),
-            Remedy::Partition(why) => self.ground.isolate(self.cpu, why),
-            Remedy::Domains(why) => self.ground.leave_domains(self.cpu, why),
+            Remedy::Partition(why) => self.context.isolate(self.cpu, why),
+            Remedy::Domains(why) => self.context.leave_domains(self.cpu, why),
             Remedy::Rcu => self.rcu(),
             Remedy::Nothing(why) => Cure::nothing(why),
         }
@@ -76,38 +76,38 @@ impl Case<'_> {
                 self.who()
             )),
             Class::TlbShootdown => self.shootdown(),
-            Class::Nmi | Class::Performance => self.ground.knob(
+            Class::Nmi | Class::Performance => self.context.knob(
                 self.cpu,
                 "watchdog_cpumask",
                 "the hard lockup detector counts on every CPU that it watches; a perf session has to be ended",
             ),
-            Class::MachineCheck => self.ground.knob(
+            Class::MachineCheck => self.context.knob(
                 self.cpu,
                 "check_interval",
                 "the poll for corrected errors; what the hardware reports by itself goes on",
             ),
-            Class::TimerBroadcast => self.ground.knob(
+            Class::TimerBroadcast => self.context.knob(
                 self.cpu,
                 "cpuidle_disable",
                 "the CPU's own timer stops in deep idle states",
             ),
             Class::Device => self.device(),
-            Class::Guest => self.ground.isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
+            Class::Guest => self.context.isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
             Class::SoftTimer | Class::SoftHrtimer => match self.thread() {
                 Some(_) => self.asker("a timer runs on the CPU of the thread that set it"),
-                None => self.ground.knob(
+                None => self.context.knob(
                     self.cpu,
                     "cpu_cycle",
                     "timers that earlier programs left here go elsewhere when the CPU goes off and on",
                 ),
             },
-            Class::SoftSched => self.ground.leave_domains(self.cpu, "no load is balanced in a partition"),
+            Class::SoftSched => self.context.leave_domains(self.cpu, "no load is balanced in a partition"),
             Class::SoftRcu => self.rcu(),
             Class::SoftNet => self.network(),
             Class::SoftBlock => self.block(),
             Class::SoftTasklet => match self.irq_of_culprit() {
                 Some(irq) => self.interrupt(irq),
-                None => self.ground.knob(self.cpu, "irq_affinity", "a driver's interrupt on this CPU asked for it"),
+                None => self.context.knob(self.cpu, "irq_affinity", "a driver's interrupt on this CPU asked for it"),
             },
             Class::Preemption => self.preemption(),
             Class::KernelThread => self.kernel_thread(),
@@ -147,7 +147,7 @@ impl Case<'_> {
             );
         }
         if reason.starts_with("the scheduler") {
-            return self.ground.isolate(
+            return self.context.isolate(
                 self.cpu,
                 "the tick shares the CPU among several runnable threads; one per CPU needs none",
             );
@@ -161,27 +161,27 @@ impl Case<'_> {
             return self.rcu();
         }
         let stops = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
-        match (self.ground.nohz_full.as_ref().is_some_and(stops), self.ground.can_stop_ticks) {
-            (true, _) => self.ground.isolate(
+        match (self.context.nohz_full.as_ref().is_some_and(stops), self.context.can_stop_ticks) {
+            (true, _) => self.context.isolate(
                 self.cpu,
                 "nohz_full= has this CPU: its tick comes while several threads are runnable, or a timer, perf or RCU needs it",
             ),
             (false, Some(false)) => Cure::nothing(
                 "this kernel cannot stop a tick (CONFIG_NO_HZ_FULL is not set); one that is built with it can",
             ),
-            (false, _) => self.ground.boot("the tick stops only on CPUs that nohz_full= names"),
+            (false, _) => self.context.boot("the tick stops only on CPUs that nohz_full= names"),
         }
     }
 
     fn rcu(&self) -> Cure {
         let offloaded = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
-        if self.ground.rcu_nocbs.as_ref().is_some_and(offloaded) {
+        if self.context.rcu_nocbs.as_ref().is_some_and(offloaded) {
             return Cure::nothing(
                 "the callbacks of this CPU run elsewhere already (rcu_nocbs=); what is left tells RCU that the CPU passed \
                  through the kernel",
             );
         }
-        self.ground
+        self.context
             .boot("RCU callbacks run elsewhere only for CPUs of rcu_nocbs=, which nohz_full= includes")
     }
 
@@ -189,17 +189,17 @@ impl Case<'_> {
     fn asker(&self, why: &str) -> Cure {
         match self.thread() {
             Some((comm, pid)) if !is_kernel_thread(comm) => {
-                self.ground
+                self.context
                     .leave(self.cpu, pid, &format!("{why}: {}", self.who()))
             }
-            _ => self.ground.isolate(self.cpu, why),
+            _ => self.context.isolate(self.cpu, why),
         }
     }
 
     fn wake_up(&self) -> Cure {
         let why = format!("{} wakes a thread of this CPU", self.who());
-        match self.ground.partition(self.cpu) {
-            None => self.ground.isolate(
+        match self.context.partition(self.cpu) {
+            None => self.context.isolate(
                 self.cpu,
                 &format!("{why}; in a partition only the program itself can be woken"),
             ),
@@ -228,24 +228,25 @@ impl Case<'_> {
             ),
         ] {
             if comm.starts_with(thread) {
-                return self.ground.knob(self.cpu, knob, why);
+                return self.context.knob(self.cpu, knob, why);
             }
         }
         let why = format!(
             "{} changes mappings of memory that is used on this CPU",
             self.who()
         );
-        match self.ground.partition(self.cpu) {
+        match self.context.partition(self.cpu) {
             Some(_)
-                if !self.ground.own.contains(&pid) && self.culprit().is_some_and(|by| by.cpu == self.cpu) =>
+                if !self.context.own.contains(&pid)
+                    && self.culprit().is_some_and(|by| by.cpu == self.cpu) =>
             {
-                self.ground.leave(self.cpu, pid, &why)
+                self.context.leave(self.cpu, pid, &why)
             }
             Some(_) => Cure::nothing(format!(
                 "{why}: its threads have to run all outside or all inside, or none of them may unmap, protect or give back \
                  memory while it works (mlockall, MALLOC_TRIM_THRESHOLD_, no madvise)"
             )),
-            None => self.ground.isolate(
+            None => self.context.isolate(
                 self.cpu,
                 &format!("{why}; a partition moves its threads away from here"),
             ),
@@ -255,7 +256,7 @@ impl Case<'_> {
     fn device(&self) -> Cure {
         match self.row.subject {
             Subject::Irq(irq) => self.interrupt(irq),
-            _ => self.ground.knob(
+            _ => self.context.knob(
                 self.cpu,
                 "irq_affinity",
                 "interrupts of devices go to the housekeeping CPUs",
@@ -275,7 +276,7 @@ impl Case<'_> {
     fn interrupt(&self, irq: i64) -> Cure {
         let file = format!("/proc/irq/{irq}/smp_affinity_list");
         let known = self
-            .ground
+            .context
             .interrupts
             .iter()
             .find(|known| i64::from(known.irq) == irq);
@@ -287,30 +288,30 @@ impl Case<'_> {
             ));
         }
         if immovable == Some(Immovable::Managed) {
-            if here(&self.ground.managed_irq) {
+            if here(&self.context.managed_irq) {
                 return Cure::nothing(format!(
                     "interrupt {irq} is managed and avoids this CPU (isolcpus=managed_irq) unless a thread here uses its \
                      device: do no such I/O here"
                 ));
             }
-            if self.ground.lacks_managed_irq {
+            if self.context.lacks_managed_irq {
                 return Cure::nothing(format!(
                     "interrupt {irq} is managed: the kernel refuses to move it, and isolcpus=managed_irq, which keeps it away, \
                      needs kernel 5.6: do no such I/O here"
                 ));
             }
-            return self.ground.boot(&format!(
+            return self.context.boot(&format!(
                 "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
             ));
         }
         let covered = self
-            .ground
+            .context
             .partition(self.cpu)
             .filter(|intent| takes(intent, "irq_affinity"));
         if covered.is_some() {
             let back = known.and_then(|known| known.affinity.as_ref()).is_some_and(here);
             return match back {
-                true => self.ground.once_more(
+                true => self.context.once_more(
                     self.cpu,
                     &format!("{file} has this CPU again: somebody changed it (irqbalance?)"),
                 ),
@@ -319,7 +320,7 @@ impl Case<'_> {
                 )),
             };
         }
-        self.ground.knob(
+        self.context.knob(
             self.cpu,
             "irq_affinity",
             &format!("it writes the housekeeping CPUs to {file}"),
@@ -331,7 +332,7 @@ impl Case<'_> {
             return self.interrupt(irq);
         }
         match self.thread() {
-            Some((comm, pid)) if !is_kernel_thread(comm) => self.ground.leave(
+            Some((comm, pid)) if !is_kernel_thread(comm) => self.context.leave(
                 self.cpu,
                 pid,
                 &format!(
@@ -339,7 +340,7 @@ impl Case<'_> {
                     self.who()
                 ),
             ),
-            _ => self.ground.knob(
+            _ => self.context.knob(
                 self.cpu,
                 "rps_cpus",
                 "packets are handed to this CPU (RPS), or a thread here sends them",
@@ -352,13 +353,13 @@ impl Case<'_> {
             (Some((comm, pid)), _)
                 if self.culprit().is_some_and(|by| by.cpu == self.cpu) && !is_kernel_thread(comm) =>
             {
-                self.ground.leave(
+                self.context.leave(
                     self.cpu,
                     pid,
                     "a disk request completes where it was sent from, and this thread sends from here",
                 )
             }
-            (Some(_), _) => self.ground.knob(
+            (Some(_), _) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
                 &format!(
@@ -367,7 +368,7 @@ impl Case<'_> {
                 ),
             ),
             (None, Some(irq)) => self.interrupt(irq),
-            (None, None) => self.ground.knob(
+            (None, None) => self.context.knob(
                 self.cpu,
                 "rq_affinity=2",
                 "requests are then completed on the CPU that sent them",
@@ -377,28 +378,28 @@ impl Case<'_> {
 
     fn preemption(&self) -> Cure {
         match self.row.subject {
-            Subject::Thread(0) => self.ground.knob(
+            Subject::Thread(0) => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
                 "nothing ran although the program could: a real-time task was throttled",
             ),
-            Subject::LetIn(_) if self.ground.throttles() => self.ground.knob(
+            Subject::LetIn(_) if self.context.throttles() => self.context.knob(
                 self.cpu,
                 "sched_rt_runtime_us=-1",
                 "an ordinary thread ran although a real-time one could: that one was throttled",
             ),
-            Subject::LetIn(_) => self.ground.knob(
+            Subject::LetIn(_) => self.context.knob(
                 self.cpu,
                 "fair_server=0",
                 "an ordinary thread ran although a real-time one could: the fair server let it in",
             ),
-            Subject::Thread(pid) => self.ground.leave(
+            Subject::Thread(pid) => self.context.leave(
                 self.cpu,
                 pid,
                 "it may run on this CPU, and a partition keeps it out",
             ),
             _ => self
-                .ground
+                .context
                 .isolate(self.cpu, "a partition keeps other programs out"),
         }
     }
@@ -410,9 +411,10 @@ impl Case<'_> {
             let number: String = number.chars().take_while(char::is_ascii_digit).collect();
             return match number.parse() {
                 Ok(irq) => self.interrupt(irq),
-                Err(_) => self
-                    .ground
-                    .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it"),
+                Err(_) => {
+                    self.context
+                        .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it")
+                }
             };
         }
         if begins(&["ksoftirqd/", "ktimers/"]) {
@@ -429,7 +431,7 @@ impl Case<'_> {
         }
         if begins(&["backlog_napi/"]) {
             return self
-                .ground
+                .context
                 .knob(self.cpu, "rps_cpus", "packets are handed to this CPU (RPS)");
         }
         if begins(&["cpuhp/"]) {
@@ -437,13 +439,13 @@ impl Case<'_> {
         }
         if begins(&["kworker/u"]) {
             return self
-                .ground
+                .context
                 .knob(self.cpu, "workqueue_cpumask", "work of unbound workqueues");
         }
         if begins(&["kworker/"]) {
             return self.bound_work();
         }
-        match self.ground.partition(self.cpu) {
+        match self.context.partition(self.cpu) {
             Some(_) if begins(&["migration/", "stopper/"]) => Cure::nothing(format!(
                 "{comm} stops the CPU for {}, who moves tasks across CPUs, patches code or stops the machine",
                 self.who()
@@ -452,7 +454,7 @@ impl Case<'_> {
                 "{comm} is bound to this CPU; who gives it work is to be asked: {}",
                 self.who()
             )),
-            None => self.ground.isolate(
+            None => self.context.isolate(
                 self.cpu,
                 "a partition moves kernel threads that are bound to no CPU",
             ),
@@ -462,7 +464,7 @@ impl Case<'_> {
     fn work(&self) -> Cure {
         match &self.row.subject {
             Subject::Worker(comm) if comm.starts_with("kworker/u") => {
-                self.ground
+                self.context
                     .knob(self.cpu, "workqueue_cpumask", "work of unbound workqueues")
             }
             _ => self.bound_work(),
@@ -475,7 +477,7 @@ impl Case<'_> {
             Some(by) if by.cpu == self.cpu => self.asker(why),
             Some(_) => Cure::nothing(format!("{why}, and {} asked for this one", self.who())),
             None => self
-                .ground
+                .context
                 .isolate(self.cpu, &format!("{why}; who runs elsewhere queues it there")),
         }
     }

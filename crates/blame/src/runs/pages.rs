@@ -4,7 +4,7 @@
 //! nothing is put in the order of time here and nothing else is read, which makes it many times as fast as asking
 //! [`LongestRun`](super::LongestRun) event by event. Both give the same answer; a test holds them against each other.
 
-use super::{Stretch, Whose};
+use super::{Stretch, ThreadFilter};
 use events::dat::{Buffer, CpuPages};
 use events::{Common, Field, Formats, Lost, Page};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ pub fn longest_run_of_pages(
     of: &CpuPages,
     formats: &Formats,
     comms: &HashMap<i32, String>,
-    whose: &Whose,
+    whose: &ThreadFilter,
 ) -> RunsOfCpu {
     let mut scan = Scan {
         formats,
@@ -42,7 +42,7 @@ pub fn longest_run_of_pages(
         before: None,
         current: None,
         longest: Longest::default(),
-        told: RunsOfCpu::default(),
+        runs: RunsOfCpu::default(),
     };
     let mut pages = buffer.pages(of).peekable();
     while let Some(bytes) = pages.next() {
@@ -87,14 +87,14 @@ struct Longest {
 struct Scan<'a> {
     formats: &'a Formats,
     comms: &'a HashMap<i32, String>,
-    whose: &'a Whose,
+    whose: &'a ThreadFilter,
     switch: Option<Switch>,
     /// Time of the event before, and who was current after it.
     before: Option<(u64, i32)>,
     /// Who runs, by the last switch, and what that said.
     current: Option<(i32, &'a [u8])>,
     longest: Longest,
-    told: RunsOfCpu,
+    runs: RunsOfCpu,
 }
 
 impl<'a> Scan<'a> {
@@ -110,22 +110,22 @@ impl<'a> Scan<'a> {
                 self.broken();
                 return;
             };
-            self.told.events += 1;
+            self.runs.events += 1;
             match self.formats.common(record.payload) {
                 Some(common) => before = Some(self.event(before, record.at, common, record.payload)),
-                None => self.told.broken += 1,
+                None => self.runs.broken += 1,
             }
         }
         self.before = before;
     }
 
     fn lost(&mut self, count: Option<u64>) {
-        self.told.lost.push(count);
+        self.runs.lost.push(count);
         self.before = None;
     }
 
     fn broken(&mut self) {
-        self.told.broken += 1;
+        self.runs.broken += 1;
         self.before = None;
     }
 
@@ -168,12 +168,12 @@ impl<'a> Scan<'a> {
 
     /// The name of who was current at an event.
     fn comm(&self, pid: i32, id: u16, payload: &'a [u8]) -> Cow<'a, str> {
-        let told = self.switch.as_ref().and_then(|switch| match self.current {
+        let comm = self.switch.as_ref().and_then(|switch| match self.current {
             _ if switch.id == id => switch.prev_comm.text(payload, self.formats.endian),
             Some((current, came)) if current == pid => switch.next_comm.text(came, self.formats.endian),
             _ => None,
         });
-        match told {
+        match comm {
             Some(comm) => String::from_utf8_lossy(comm),
             None => Cow::Borrowed(self.comms.get(&pid).map_or("<...>", String::as_str)),
         }
@@ -188,6 +188,6 @@ impl<'a> Scan<'a> {
             end,
             taken_by: None,
         });
-        RunsOfCpu { longest, ..self.told }
+        RunsOfCpu { longest, ..self.runs }
     }
 }

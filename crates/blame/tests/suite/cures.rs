@@ -1,6 +1,6 @@
 //! Each row gets what stops it on its machine: a command of ours whose parts all exist, or a reason why there is none.
 
-use blame::{Class, Confidence, Culprit, Cure, FUNCTIONS, Ground, Interruption, Link, Subject, cure};
+use blame::{Class, Confidence, Culprit, Cure, CureContext, FUNCTIONS, Interruption, Link, Subject, cure};
 use machine::{CpuSet, Interrupt};
 use observe::CLASSES;
 use plan::{Intent, PartitionName, Profile, knobs};
@@ -44,10 +44,10 @@ fn cpus(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
 }
 
-fn open() -> Ground {
-    Ground {
+fn open() -> CureContext {
+    CureContext {
         asked: cpus("2"),
-        ..Ground::default()
+        ..CureContext::default()
     }
 }
 
@@ -55,14 +55,14 @@ fn partition(name: &str, list: &str) -> Intent {
     Intent::new(PartitionName::new(name).unwrap(), cpus(list), Profile::Minimal)
 }
 
-fn isolated() -> Ground {
-    Ground {
+fn isolated() -> CureContext {
+    CureContext {
         in_force: vec![partition("rt", "2")],
         ..open()
     }
 }
 
-fn told(row: &Interruption, ground: &Ground) -> String {
+fn told(row: &Interruption, ground: &CureContext) -> String {
     match cure(row, 2, ground) {
         Cure::Command { command, why } => {
             assert!(!why.is_empty(), "{command}");
@@ -78,7 +78,7 @@ fn a_cpu_that_is_asked_to_balance_needs_its_partition_anew() {
     let softirq = row(Class::SoftSched, "sched");
     let mut shield = partition("rt", "2");
     shield.take("cpuset_partition=root").unwrap();
-    let balanced = Ground {
+    let balanced = CureContext {
         in_force: vec![shield],
         ..open()
     };
@@ -141,7 +141,7 @@ fn all() -> Vec<Interruption> {
 
 #[test]
 fn every_row_has_a_command_whose_knobs_exist_or_a_reason() {
-    let refused = Ground {
+    let refused = CureContext {
         refusal: Some("CPU 2 cannot be isolated".to_owned()),
         ..open()
     };
@@ -169,7 +169,7 @@ fn every_row_has_a_command_whose_knobs_exist_or_a_reason() {
 
 #[test]
 fn a_refusal_is_the_reason_and_no_command_that_would_fail_is_named() {
-    let refused = Ground {
+    let refused = CureContext {
         refusal: Some("CPU 2 cannot be isolated: it is the lowest online CPU".to_owned()),
         ..open()
     };
@@ -186,7 +186,7 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
     device.subject = Subject::Irq(47);
     // What every partition sets needs no word.
     assert_eq!(told(&device, &open()), "quietcore apply --cpus 2");
-    let managed = |managed_irq: &str| Ground {
+    let managed = |managed_irq: &str| CureContext {
         managed_irq: cpus(managed_irq),
         interrupts: vec![Interrupt {
             irq: 47,
@@ -196,13 +196,13 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
         ..open()
     };
     assert_eq!(told(&device, &managed("")), "quietcore boot set --cpus 2");
-    let old = Ground {
+    let old = CureContext {
         lacks_managed_irq: true,
         ..managed("")
     };
     assert!(told(&device, &old).contains("needs kernel 5.6"));
     assert!(told(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
-    let moved_back = |affinity: &str| Ground {
+    let moved_back = |affinity: &str| CureContext {
         interrupts: vec![Interrupt {
             irq: 47,
             affinity: Some(cpus(affinity)),
@@ -220,14 +220,14 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
 #[test]
 fn a_tick_is_judged_by_what_keeps_it() {
     let tick = row(Class::Tick, "local_timer: tick_nohz_handler");
-    let on = |nohz_full: &str, can: bool| Ground {
+    let on = |nohz_full: &str, can: bool| CureContext {
         nohz_full: Some(cpus(nohz_full)),
         can_stop_ticks: Some(can),
         ..open()
     };
     assert_eq!(told(&tick, &on("", true)), "quietcore boot set --cpus 2");
     assert!(told(&tick, &on("", false)).contains("CONFIG_NO_HZ_FULL"));
-    let no_loader = Ground {
+    let no_loader = CureContext {
         can_boot_set: Some(false),
         ..on("", true)
     };
@@ -253,7 +253,7 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
     thread.subject = Subject::Thread(4711);
     assert_eq!(told(&thread, &open()), "quietcore apply --cpus 2");
     assert_eq!(told(&thread, &isolated()), "quietcore move --out --pid 4711");
-    let own = Ground {
+    let own = CureContext {
         own: vec![4711],
         ..isolated()
     };
@@ -264,7 +264,7 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
         "quietcore apply --cpus 2 --with fair_server=0"
     );
     // Before 6.12 there was no fair server: the real-time thread was throttled.
-    let of = |version| Ground {
+    let of = |version| CureContext {
         kernel: Some(version),
         ..open()
     };
@@ -276,7 +276,7 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
         "quietcore apply --cpus 2 --with sched_rt_runtime_us=-1"
     );
     // A name that is taken is not taken twice.
-    let beside = Ground {
+    let beside = CureContext {
         in_force: vec![partition("rt", "3")],
         ..open()
     };
@@ -300,7 +300,7 @@ fn a_knob_that_is_in_force_or_absent_is_no_cure() {
     let mut strict = isolated();
     strict.in_force[0].profile = Profile::Strict;
     assert!(told(&work, &strict).starts_with("nothing: stat_interval is in force for partition rt"));
-    let absent = Ground {
+    let absent = CureContext {
         absent: ["stat_interval"].into(),
         ..open()
     };
@@ -363,7 +363,7 @@ fn an_interrupt_that_each_cpu_has_for_itself_is_not_proposed_to_move() {
     ] {
         let mut device = row(Class::Device, "irq 16 IPI");
         device.subject = Subject::Irq(16);
-        let ground = Ground {
+        let ground = CureContext {
             interrupts: vec![Interrupt {
                 irq: 16,
                 chip: chip.to_owned(),

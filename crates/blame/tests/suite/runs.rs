@@ -1,13 +1,14 @@
 //! The longest run and the longest waits, on the figures of the articles that ask for them.
 
 use blame::{
-    Happened, LongestRun, LongestWaits, Reader, Scheduled, Step, Stretch, Whose, longest_run_of_pages,
+    KernelEvent, LongestRun, LongestWaits, Reader, Step, Stretch, ThreadChange, ThreadFilter,
+    longest_run_of_pages,
 };
 use events::Event;
 use events::dat::TraceFile;
 use proptest::prelude::*;
 
-fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: Scheduled<'static>) -> Step<'static> {
+fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: ThreadChange<'static>) -> Step<'static> {
     Step {
         cpu,
         at,
@@ -17,8 +18,8 @@ fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: Scheduled<'static
     }
 }
 
-fn to(preempted: bool, next_pid: i32, next_comm: &'static str) -> Scheduled<'static> {
-    Scheduled::Switch {
+fn to(preempted: bool, next_pid: i32, next_comm: &'static str) -> ThreadChange<'static> {
+    ThreadChange::Switch {
         preempted,
         next_pid,
         next_comm,
@@ -28,10 +29,10 @@ fn to(preempted: bool, next_pid: i32, next_comm: &'static str) -> Scheduled<'sta
 /// "My Fear of Commitment to the 1st CPU Core": a trading program and ksoftirqd, times in microseconds.
 fn trading() -> Vec<Step<'static>> {
     vec![
-        step(1, 70_251_098, 31_594, "TradeApp", Scheduled::Woken { pid: 6 }),
+        step(1, 70_251_098, 31_594, "TradeApp", ThreadChange::Woken { pid: 6 }),
         step(1, 70_252_191, 31_594, "TradeApp", to(true, 6, "ksoftirqd")),
         step(1, 70_252_599, 6, "ksoftirqd", to(false, 31_594, "TradeApp")),
-        step(1, 85_246_192, 31_594, "TradeApp", Scheduled::Woken { pid: 6 }),
+        step(1, 85_246_192, 31_594, "TradeApp", ThreadChange::Woken { pid: 6 }),
         step(1, 85_246_652, 31_594, "TradeApp", to(true, 6, "ksoftirqd")),
         step(1, 85_262_686, 6, "ksoftirqd", to(true, 31_594, "TradeApp")),
     ]
@@ -39,7 +40,7 @@ fn trading() -> Vec<Step<'static>> {
 
 #[test]
 fn the_articles_waits_are_found_with_who_took_the_cpu() {
-    let mut waits = LongestWaits::of(Whose::Comm("TradeApp".to_owned()), 10);
+    let mut waits = LongestWaits::of(ThreadFilter::Comm("TradeApp".to_owned()), 10);
     trading().iter().for_each(|step| waits.step(step));
     let waits = waits.end();
     let lengths: Vec<u64> = waits.iter().map(|wait| wait.len()).collect();
@@ -49,7 +50,7 @@ fn the_articles_waits_are_found_with_who_took_the_cpu() {
 
 #[test]
 fn a_wait_also_begins_when_somebody_is_woken() {
-    let mut waits = LongestWaits::of(Whose::Pid(6), 1);
+    let mut waits = LongestWaits::of(ThreadFilter::Pid(6), 1);
     trading().iter().for_each(|step| waits.step(step));
     let waits = waits.end();
     assert_eq!(
@@ -60,7 +61,7 @@ fn a_wait_also_begins_when_somebody_is_woken() {
 
 #[test]
 fn a_run_is_the_longest_time_between_two_events_with_the_thread_on_at_both() {
-    let mut run = LongestRun::of(Whose::Comm("TradeApp".to_owned()));
+    let mut run = LongestRun::of(ThreadFilter::Comm("TradeApp".to_owned()));
     trading().iter().for_each(|step| run.step(step));
     let runs = run.end();
     assert_eq!(runs.len(), 1);
@@ -70,13 +71,13 @@ fn a_run_is_the_longest_time_between_two_events_with_the_thread_on_at_both() {
 #[test]
 fn the_time_of_another_thread_or_of_another_cpu_is_no_run() {
     let steps = [
-        step(1, 0, 5, "bash", Scheduled::Nothing),
+        step(1, 0, 5, "bash", ThreadChange::Nothing),
         step(1, 10, 5, "bash", to(false, 0, "swapper/1")),
         step(1, 900, 0, "swapper/1", to(false, 5, "bash")),
-        step(2, 950, 5, "bash", Scheduled::Nothing),
-        step(1, 960, 5, "bash", Scheduled::Nothing),
+        step(2, 950, 5, "bash", ThreadChange::Nothing),
+        step(1, 960, 5, "bash", ThreadChange::Nothing),
     ];
-    let mut run = LongestRun::of(Whose::Any);
+    let mut run = LongestRun::of(ThreadFilter::Any);
     steps.iter().for_each(|step| run.step(step));
     let runs = run.end();
     assert_eq!(
@@ -88,14 +89,14 @@ fn the_time_of_another_thread_or_of_another_cpu_is_no_run() {
 #[test]
 fn lost_events_end_a_run_and_a_wait() {
     let steps = [
-        step(1, 0, 5, "bash", Scheduled::Nothing),
+        step(1, 0, 5, "bash", ThreadChange::Nothing),
         step(1, 10, 5, "bash", to(true, 6, "other")),
-        step(1, 20, 6, "other", Scheduled::Lost),
+        step(1, 20, 6, "other", ThreadChange::Lost),
         step(1, 500, 6, "other", to(false, 5, "bash")),
-        step(1, 510, 5, "bash", Scheduled::Nothing),
+        step(1, 510, 5, "bash", ThreadChange::Nothing),
     ];
-    let mut run = LongestRun::of(Whose::Any);
-    let mut waits = LongestWaits::of(Whose::Any, 5);
+    let mut run = LongestRun::of(ThreadFilter::Any);
+    let mut waits = LongestWaits::of(ThreadFilter::Any, 5);
     for step in &steps {
         run.step(step);
         waits.step(step);
@@ -121,7 +122,7 @@ fn damaged(hits: &[(usize, u8)]) -> Vec<u8> {
 }
 
 /// By steps, in the order of time over all CPUs.
-fn by_steps(file: &TraceFile, whose: Whose) -> (Vec<Stretch>, u64, u64) {
+fn by_steps(file: &TraceFile, whose: ThreadFilter) -> (Vec<Stretch>, u64, u64) {
     let reader = Reader::new(file.description.formats().0);
     let mut comms = file.description.comms();
     let mut run = LongestRun::of(whose);
@@ -131,7 +132,7 @@ fn by_steps(file: &TraceFile, whose: Whose) -> (Vec<Stretch>, u64, u64) {
             Event::Record { cpu, record } => (cpu, record),
             Event::Lost { cpu, .. } | Event::Broken { cpu, .. } => {
                 broken += u64::from(matches!(item.event, Event::Broken { .. }));
-                run.step(&step(cpu, 0, 0, "", Scheduled::Lost));
+                run.step(&step(cpu, 0, 0, "", ThreadChange::Lost));
                 continue;
             }
         };
@@ -140,11 +141,11 @@ fn by_steps(file: &TraceFile, whose: Whose) -> (Vec<Stretch>, u64, u64) {
             broken += 1;
             continue;
         };
-        let mut what = Scheduled::Nothing;
-        if let Some(Happened::Switch { prev, next, .. }) = reader.read(&record) {
+        let mut what = ThreadChange::Nothing;
+        if let Some(KernelEvent::Switch { prev, next, .. }) = reader.read(&record) {
             comms.insert(common.pid, String::from_utf8_lossy(prev.comm).into_owned());
             comms.insert(next.pid, String::from_utf8_lossy(next.comm).into_owned());
-            what = Scheduled::Switch {
+            what = ThreadChange::Switch {
                 preempted: false,
                 next_pid: next.pid,
                 next_comm: "",
@@ -161,7 +162,7 @@ fn by_steps(file: &TraceFile, whose: Whose) -> (Vec<Stretch>, u64, u64) {
     (run.end(), events, broken)
 }
 
-fn by_pages(file: &TraceFile, whose: &Whose) -> (Vec<Stretch>, u64, u64) {
+fn by_pages(file: &TraceFile, whose: &ThreadFilter) -> (Vec<Stretch>, u64, u64) {
     let (formats, comms) = (file.description.formats().0, file.description.comms());
     let buffer = &file.buffers[0];
     let (mut runs, mut events, mut broken) = (Vec::new(), 0, 0);
@@ -179,11 +180,14 @@ fn every_thread_of_a_trace_has_the_same_longest_run_by_pages_and_by_steps() {
     let bytes = damaged(&[]);
     let file = TraceFile::parse(&bytes, 0).unwrap();
     let mut found = 0;
-    let pids = by_steps(&file, Whose::Any).0.into_iter().map(|run| run.pid);
+    let pids = by_steps(&file, ThreadFilter::Any)
+        .0
+        .into_iter()
+        .map(|run| run.pid);
     let comms = file.description.comms();
-    let all = pids.chain(comms.keys().copied()).map(Whose::Pid);
-    let named = comms.values().cloned().map(Whose::Comm);
-    for whose in all.chain(named).chain([Whose::Any]) {
+    let all = pids.chain(comms.keys().copied()).map(ThreadFilter::Pid);
+    let named = comms.values().cloned().map(ThreadFilter::Comm);
+    for whose in all.chain(named).chain([ThreadFilter::Any]) {
         let steps = by_steps(&file, whose.clone());
         assert_eq!(by_pages(&file, &whose), steps, "{whose:?}");
         found += steps.0.len();
@@ -202,6 +206,6 @@ proptest! {
             let runs: Vec<_> = runs.iter().map(|run| (run.cpu, run.pid, run.start, run.end)).collect();
             (runs, events, broken)
         };
-        prop_assert_eq!(bare(by_pages(&file, &Whose::Any)), bare(by_steps(&file, Whose::Any)));
+        prop_assert_eq!(bare(by_pages(&file, &ThreadFilter::Any)), bare(by_steps(&file, ThreadFilter::Any)));
     }
 }

@@ -2,7 +2,7 @@
 //! of `boot check`; here they become findings.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 use plan::Level;
 use plan::boot_check::{Answer, Checked, Outcome, Truth, told_of_boot_part};
 
@@ -15,7 +15,7 @@ pub(super) const LAYER: Layer = Layer {
 const ASK: &str =
     "`quietcore boot check` says more; `quietcore explain --cmdline` judges a line before it is used";
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let Some(verdict) = evidence.boot else {
         return;
     };
@@ -23,14 +23,14 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     let is_told = |one: &Checked| told.iter().any(|finding| finding.subject == one.word);
     let others = verdict.parameters.iter().filter(|one| !is_told(one));
     found.extend(others.filter_map(|one| parameter(case, one)));
-    found.extend(told.iter().cloned().map(Found::of));
+    found.extend(told.iter().cloned().map(CheckFinding::of));
 }
 
-fn parameter(case: &Case, one: &Checked) -> Option<Found> {
+fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
     let answers = [&one.reached, &one.understood, &one.works];
     let first = |truth: Truth| answers.into_iter().find(|answer| answer.truth == truth);
     let said = |level, id: &str, answer: &Answer| {
-        let found = Found::new(level, id, one.word.clone(), answer.because.clone()).fix(ASK);
+        let found = CheckFinding::new(level, id, one.word.clone(), answer.because.clone()).fix(ASK);
         Some(
             answers
                 .iter()

@@ -6,7 +6,7 @@
 mod close;
 
 use super::Layer;
-use crate::{Case, Counters, Evidence, Found};
+use crate::{Case, CheckFinding, Counters, Evidence};
 use machine::Machine;
 use observe::{Class, CloseUp, Counted, CpuActivity};
 use plan::Level;
@@ -21,7 +21,7 @@ pub(super) const LAYER: Layer = Layer {
 /// One that was moved may come once more: an I/O APIC moves it only then.
 const ONCE_MORE: u64 = 1;
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let Counters::Seen(activity) = evidence.counters else {
         return;
     };
@@ -42,7 +42,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
                 steal as f64 / 1e6
             );
             found.push(
-                Found::new(Level::Warning, "steal", window.subject(), message).fix(
+                CheckFinding::new(Level::Warning, "steal", window.subject(), message).fix(
                     "pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it",
                 ),
             );
@@ -52,7 +52,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
 
 /// Where there is no domain nobody balances, except a CPU that idled when it left its domain and never left
 /// `nohz.idle_cpus_mask` since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
-fn softirqs(case: &Case, window: &Window) -> Option<Found> {
+fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
     let all = &window.cpu.softirqs;
     let found = window.sum("softirq-ran", "softirqs", all, |_| true)?;
     let is_asked = all
@@ -70,7 +70,7 @@ fn softirqs(case: &Case, window: &Window) -> Option<Found> {
 }
 
 /// The best count that the kernel keeps. Without its statistics, that of the threads that stayed.
-fn switches(window: &Window) -> Option<Found> {
+fn switches(window: &Window) -> Option<CheckFinding> {
     let close = window.cpu.close.as_ref();
     let of_threads = |close: &CloseUp| {
         let counts = close.threads.iter().filter_map(|thread| thread.switches);
@@ -100,8 +100,8 @@ impl Window<'_> {
         format!("cpu{}", self.cpu.cpu.0)
     }
 
-    fn info(&self, id: &str, what: &str) -> Found {
-        Found::new(
+    fn info(&self, id: &str, what: &str) -> CheckFinding {
+        CheckFinding::new(
             Level::Info,
             id,
             self.subject(),
@@ -110,7 +110,13 @@ impl Window<'_> {
     }
 
     /// One line for all counters of a kind, each by name.
-    fn sum(&self, id: &str, what: &str, counted: &[Counted], wanted: fn(Class) -> bool) -> Option<Found> {
+    fn sum(
+        &self,
+        id: &str,
+        what: &str,
+        counted: &[Counted],
+        wanted: fn(Class) -> bool,
+    ) -> Option<CheckFinding> {
         let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
         for one in counted.iter().filter(|one| wanted(one.class)) {
             *kinds.entry(&one.name).or_default() += one.count;
@@ -137,7 +143,7 @@ fn is_ipi(class: Class) -> bool {
     )
 }
 
-fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Found>) {
+fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<CheckFinding>) {
     let interrupts = machine.interrupts.as_deref().unwrap_or_default();
     let all = window.cpu.interrupts.iter();
     for one in all.filter(|one| one.class == Class::Device) {
@@ -161,14 +167,14 @@ fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Foun
             one.count, one.name, one.what, window.seconds
         );
         found.push(
-            Found::new(level, "interrupt-arrived", format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
+            CheckFinding::new(level, "interrupt-arrived", format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
                 .fix(format!("`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it", window.cpu.cpu.0)),
         );
     }
 }
 
 /// The tick: promised to stop by `nohz_full=` alone, while one task runs or none.
-fn tick(machine: &Machine, window: &Window) -> Option<Found> {
+fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
     let ticks = window.cpu.ticks.filter(|ticks| *ticks > 0)?;
     let is_tickless = machine
         .isolation
@@ -179,10 +185,10 @@ fn tick(machine: &Machine, window: &Window) -> Option<Found> {
     let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
     let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
     Some(match (is_tickless, is_much) {
-        (true, true) => Found::new(Level::Warning, "tick", window.subject(), format!("{message}, although nohz_full= names this CPU"))
+        (true, true) => CheckFinding::new(Level::Warning, "tick", window.subject(), format!("{message}, although nohz_full= names this CPU"))
             .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
-        (true, false) => Found::new(Level::Info, "tick", window.subject(), message),
-        (false, _) => Found::new(Level::Info, "tick", window.subject(), message)
+        (true, false) => CheckFinding::new(Level::Info, "tick", window.subject(), message),
+        (false, _) => CheckFinding::new(Level::Info, "tick", window.subject(), message)
             .fix(stops_tick(machine, window.cpu.cpu.0)),
     })
 }

@@ -1,7 +1,7 @@
 //! Every numbered interrupt: where it may fire, where it does, and what the kernel says of moving it.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{CpuId, CpuSet, Interrupt};
 use plan::{Change, Level};
 
@@ -11,7 +11,7 @@ pub(super) const LAYER: Layer = Layer {
     look,
 };
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let interrupts = evidence.machine.interrupts.as_deref().unwrap_or_default();
     let planned: Vec<&Change> = case
         .changes()
@@ -31,7 +31,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     let managed = said
         .filter(|finding| finding.id == "irq-managed")
         .cloned()
-        .map(Found::of);
+        .map(CheckFinding::of);
     found.extend(managed.map(|found| {
         let number = found
             .finding
@@ -45,7 +45,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     }));
 }
 
-fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
+fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &Change) -> CheckFinding {
     let path = change.target.as_str();
     let now = change.before.as_deref().unwrap_or("unknown");
     let name = name(interrupt);
@@ -58,7 +58,7 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
             true => "one that the kernel manages stays before 5.6",
             false => "one that the kernel manages follows isolcpus=managed_irq,... at boot",
         };
-        let found = Found::new(Level::Info, "irq-refused", path, message).fix(format!(
+        let found = CheckFinding::new(Level::Info, "irq-refused", path, message).fix(format!(
             "{managed}, one that each CPU has for itself stays; `quietcore explain irq_affinity` has the other reasons",
         ));
         return seen(found, interrupt, case);
@@ -95,8 +95,8 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         false => message,
     };
     let message = message + &case.mending(change);
-    let found = Found::new(level, "irq-here", path, message).fix(fix(case, change));
-    seen(found, interrupt, case).mended_by(change.clone())
+    let found = CheckFinding::new(level, "irq-here", path, message).fix(fix(case, change));
+    seen(found, interrupt, case).repaired_by(change.clone())
 }
 
 /// A weak sign that each CPU has its own: one that a daemon spreads looks so too.
@@ -113,7 +113,7 @@ fn fix(case: &Case, change: &Change) -> String {
 }
 
 /// Those that were sent away and have not left: they move when they fire next.
-fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<Found> {
+fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
     let is_here = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| set.intersects(&case.cpus));
     let lingers =
         |one: &&&Interrupt| is_here(&one.effective) && !is_here(&one.affinity) && !one.name.is_empty();
@@ -127,12 +127,12 @@ fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<Found> {
             "sent away, and each leaves when it fires next: {}",
             names.join(", ")
         );
-        let found = Found::new(Level::Info, "irq-lingers", case.cpus.to_string(), message);
+        let found = CheckFinding::new(Level::Info, "irq-lingers", case.cpus.to_string(), message);
         all.iter().fold(found, |found, one| seen(found, one, case))
     })
 }
 
-fn seen(found: Found, interrupt: &Interrupt, case: &Case) -> Found {
+fn seen(found: CheckFinding, interrupt: &Interrupt, case: &Case) -> CheckFinding {
     let list = |set: &Option<CpuSet>| {
         set.as_ref()
             .map_or_else(|| "unknown".to_owned(), ToString::to_string)

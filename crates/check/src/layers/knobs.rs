@@ -2,7 +2,7 @@
 //! still holds changes nothing.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 use plan::{Action, Change, Level, knobs};
 
 pub(super) const LAYER: Layer = Layer {
@@ -20,7 +20,7 @@ const ELSEWHERE: &[&str] = &[
     "irq_affinity",
 ];
 
-fn look(_: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(_: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let mine = found.len();
     for change in case
         .changes()
@@ -36,12 +36,12 @@ fn look(_: &Evidence, case: &Case, found: &mut Vec<Found>) {
             .skip(mine)
             .any(|one| one.finding.subject == drift.subject);
         if !is_said && !elsewhere(&drift.subject) {
-            found.push(Found::of(drift.clone()));
+            found.push(CheckFinding::of(drift.clone()));
         }
     }
 }
 
-fn lost(case: &Case, change: &Change) -> Option<Found> {
+fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
     let (now, wanted) = match &change.action {
         Action::Write { value, compare, .. } => {
             let now = case.now(change)?;
@@ -66,7 +66,12 @@ fn lost(case: &Case, change: &Change) -> Option<Found> {
             "{} stays at `{now}`: the kernel refused it when it was applied ({why})",
             change.knob()
         );
-        return Some(Found::new(Level::Info, "knob-refused", &change.target, message));
+        return Some(CheckFinding::new(
+            Level::Info,
+            "knob-refused",
+            &change.target,
+            message,
+        ));
     }
     let message = format!(
         "{} is at `{now}` and the profile sets `{wanted}`: {}{}",
@@ -74,7 +79,7 @@ fn lost(case: &Case, change: &Change) -> Option<Found> {
         change.why,
         case.mending(change)
     );
-    let found = Found::new(Level::Error, "knob-lost", &change.target, message)
+    let found = CheckFinding::new(Level::Error, "knob-lost", &change.target, message)
         .seen(format!("{} reads `{now}`", change.target));
     let stops = knobs::of_change(&change.id)
         .map(|knob| knob.stops.join(", "))
@@ -87,7 +92,7 @@ fn lost(case: &Case, change: &Change) -> Option<Found> {
         )),
     };
     Some(match case.wish.means {
-        Means::Partition => found.fix(case.remedy()).mended_by(change.clone()),
+        Means::Partition => found.fix(case.remedy()).repaired_by(change.clone()),
         _ => found.fix(format!(
             "echo '{wanted}' >{}, or {}",
             change.target,

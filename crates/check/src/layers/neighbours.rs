@@ -1,7 +1,7 @@
 //! Programs beside us that set the same knobs, move interrupts back, or give the same CPUs away: what planning says of them.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 
 pub(super) const LAYER: Layer = Layer {
     name: "neighbours",
@@ -21,7 +21,7 @@ const IDS: &[&str] = &[
     "foreign-cpuset",
 ];
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let own = case.cgroup(evidence.machine).map(|(set, _)| set);
     let said = case.plan.iter().flat_map(|plan| &plan.findings);
     for finding in said.filter(|finding| IDS.contains(&finding.id.as_str())) {
@@ -33,7 +33,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
             _ => false,
         };
         if !is_own && !is_means {
-            found.push(Found::of(finding.clone()));
+            found.push(CheckFinding::of(finding.clone()));
         }
     }
 }

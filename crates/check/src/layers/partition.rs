@@ -1,7 +1,7 @@
 //! The partition: there, valid, with the right CPUs, and outside the scheduling domains of everything else.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{Machine, Partition, Version};
 use plan::{Action, Change, Level};
 
@@ -11,12 +11,12 @@ pub(super) const LAYER: Layer = Layer {
     look,
 };
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let offline = case.wish.intent.cpus.minus(&case.cpus);
     if !offline.is_empty() {
         let message = format!("CPU {offline} is offline, so no program can run there");
         found.push(
-            Found::new(Level::Error, "cpu-offline", format!("cpu{offline}"), message)
+            CheckFinding::new(Level::Error, "cpu-offline", format!("cpu{offline}"), message)
                 .fix(format!(
                     "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
                 ))
@@ -29,7 +29,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     if let Err(why) = &case.plan {
         let subject = case.wish.intent.cpus.to_string();
         let message = format!("what is wanted cannot be met on this machine as it is: {why}");
-        found.push(Found::new(Level::Error, "plan-refused", subject, message));
+        found.push(CheckFinding::new(Level::Error, "plan-refused", subject, message));
     }
     match &case.wish.means {
         Means::Partition => ours(evidence.machine, case, found),
@@ -45,13 +45,13 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     }
 }
 
-fn missing(case: &Case, why: &str) -> Found {
+fn missing(case: &Case, why: &str) -> CheckFinding {
     let name = case.wish.intent.name.to_string();
     let message = format!("CPU {} is not isolated: {why}", case.wish.intent.cpus);
-    Found::new(Level::Error, "partition-missing", name, message).fix(case.remedy())
+    CheckFinding::new(Level::Error, "partition-missing", name, message).fix(case.remedy())
 }
 
-fn ours(machine: &Machine, case: &Case, found: &mut Vec<Found>) {
+fn ours(machine: &Machine, case: &Case, found: &mut Vec<CheckFinding>) {
     if machine.cgroups.cpuset.is_none() {
         found.push(missing(case, "no cpuset controller is mounted any more"));
         return;
@@ -86,7 +86,7 @@ fn is_of_the_partition(change: &Change) -> bool {
 }
 
 /// A file of the partition, or a directory that it needs, that is not as planned.
-fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
+fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFinding> {
     if case.is_unread(change) {
         return None;
     }
@@ -108,7 +108,10 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
                 _ => (Level::Error, "partition-differs"),
             };
             let message = format!("it reads `{now}` and should read `{value}`: {}", change.why);
-            Some(mendable(case, change, Found::new(level, id, path, message)).seen(format!("{path}: {now}")))
+            Some(
+                mendable(case, change, CheckFinding::new(level, id, path, message))
+                    .seen(format!("{path}: {now}")),
+            )
         }
         Action::MakePartition { path, words } => {
             // Without the controller the cgroup has no such file, and is no partition. That comes back first: a partition that is
@@ -126,7 +129,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
                     format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest")
                 }
             };
-            let found = Found::new(Level::Error, "partition-invalid", path, message);
+            let found = CheckFinding::new(Level::Error, "partition-invalid", path, message);
             let found = match is_absent {
                 true => found.fix(case.remedy()),
                 false => mendable(case, change, found),
@@ -137,7 +140,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
             let is_absent = matches!(case.values.get(path), Some(None));
             is_absent.then(|| {
                 let message = format!("{path} is gone: {}", change.why);
-                let found = Found::new(Level::Warning, "partition-differs", path, message);
+                let found = CheckFinding::new(Level::Warning, "partition-differs", path, message);
                 match &change.action {
                     Action::StartSlice { .. } => mendable(case, change, found),
                     _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
@@ -158,12 +161,12 @@ fn is_fallback(case: &Case, change: &Change, now: &str) -> bool {
     now == "root" && case.wish.refused.contains_key(&change.id)
 }
 
-fn mendable(case: &Case, change: &Change, found: Found) -> Found {
-    found.fix(case.remedy()).mended_by(change.clone())
+fn mendable(case: &Case, change: &Change, found: CheckFinding) -> CheckFinding {
+    found.fix(case.remedy()).repaired_by(change.clone())
 }
 
 /// A cpuset of cset, partrt or a person: whether it takes its CPUs in truth.
-fn foreign(machine: &Machine, name: &str) -> Option<Found> {
+fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
     let hierarchy = machine.cgroups.cpuset.as_ref()?;
     let set = hierarchy.set(name)?;
     let file = |file: &str| hierarchy.file(name, file);
@@ -174,7 +177,7 @@ fn foreign(machine: &Machine, name: &str) -> Option<Found> {
                 let message = format!(
                     "the kernel made the partition invalid ({state}): its CPUs are shared with the rest"
                 );
-                Found::new(Level::Error, "partition-invalid", file("cpus.partition"), message).fix(
+                CheckFinding::new(Level::Error, "partition-invalid", file("cpus.partition"), message).fix(
                     "make its CPUs exclusive again: no sibling may hold them, and its parent must have them",
                 )
             })
@@ -184,7 +187,7 @@ fn foreign(machine: &Machine, name: &str) -> Option<Found> {
             hierarchy.set("/").filter(|root| balances(root)).map(|_| {
                 let message =
                     "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
-                Found::new(
+                CheckFinding::new(
                     Level::Error,
                     "partition-differs",
                     hierarchy.file("/", "sched_load_balance"),
@@ -197,24 +200,24 @@ fn foreign(machine: &Machine, name: &str) -> Option<Found> {
 }
 
 /// Of systemd's slices: their lists bound what systemd starts, and nothing else.
-fn bounded(case: &Case) -> Found {
+fn bounded(case: &Case) -> CheckFinding {
     let message = format!(
         "the scheduler still balances load over CPU {}: AllowedCPUs= keeps services and sessions away, and neither kernel \
          threads nor interrupts",
         case.cpus
     );
-    Found::new(Level::Info, "still-balanced", case.cpus.to_string(), message).fix(case.remedy())
+    CheckFinding::new(Level::Info, "still-balanced", case.cpus.to_string(), message).fix(case.remedy())
 }
 
 /// Of the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
-fn domains(machine: &Machine, case: &Case) -> Option<Found> {
+fn domains(machine: &Machine, case: &Case) -> Option<CheckFinding> {
     let isolated = machine.isolation.boot_isolated.as_ref()?;
     let inside = case.cpus.minus(isolated);
     (!inside.is_empty()).then(|| {
         let message = format!(
             "the scheduler still balances load over CPU {inside}, because isolcpus= does not name it"
         );
-        Found::new(Level::Warning, "still-balanced", inside.to_string(), message)
+        CheckFinding::new(Level::Warning, "still-balanced", inside.to_string(), message)
             .fix(format!(
                 "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
             ))

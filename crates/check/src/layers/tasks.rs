@@ -1,7 +1,7 @@
 //! Every thread that may run on the CPUs: who belongs there, who could be moved and was not, and who cannot be.
 
 use super::Layer;
-use crate::{Case, Evidence, Found, Means};
+use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{CpuSet, Task};
 use plan::{Action, Change, Level};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(super) const LAYER: Layer = Layer {
 /// With more names than this the list says nothing any more: nothing keeps tasks away.
 const MOST_NAMES: usize = 24;
 
-fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let tasks = evidence.machine.tasks.iter().flatten();
     // Who is over keeps the mask that it had, and runs nowhere.
     let here = |task: &&Task| !task.is_over() && may_run_on(task, &case.cpus);
@@ -45,7 +45,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
             case.cpus
         );
         found.push(evidence_of(
-            Found::new(Level::Info, "task-pinned-here", comm, message),
+            CheckFinding::new(Level::Info, "task-pinned-here", comm, message),
             &tasks,
         ));
     }
@@ -68,11 +68,11 @@ fn is_pinned_here(case: &Case, task: &Task) -> bool {
     is_pinnable && only_here && !task.is_kernel()
 }
 
-fn inhabitants(case: &Case, tasks: &[&Task]) -> Found {
+fn inhabitants(case: &Case, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!("{} in the partition: {}", count(tasks), names.join(", "));
     evidence_of(
-        Found::new(
+        CheckFinding::new(
             Level::Info,
             "tasks-inside",
             case.wish.intent.name.to_string(),
@@ -82,7 +82,7 @@ fn inhabitants(case: &Case, tasks: &[&Task]) -> Found {
     )
 }
 
-fn per_cpu(case: &Case, tasks: &[&Task]) -> Found {
+fn per_cpu(case: &Case, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
         "{} of the kernel {} bound to these CPUs and cannot be moved: {}",
@@ -90,25 +90,25 @@ fn per_cpu(case: &Case, tasks: &[&Task]) -> Found {
         if tasks.len() == 1 { "is" } else { "are" },
         names.join(", ")
     );
-    let found = Found::new(Level::Info, "per-cpu-threads", case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, "per-cpu-threads", case.cpus.to_string(), message)
         .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
     evidence_of(found, tasks)
 }
 
 /// Threads of the kernel that are not bound to these CPUs and cannot be moved: workers and rescuers of unbound workqueues.
-fn placed_by_masks(case: &Case, tasks: &[&Task]) -> Found {
+fn placed_by_masks(case: &Case, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
         "{} of the kernel may run here and elsewhere, and only a mask keeps them away: {}",
         count(tasks),
         names.join(", ")
     );
-    let found = Found::new(Level::Info, "mask-placed-threads", case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, "mask-placed-threads", case.cpus.to_string(), message)
         .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short");
     evidence_of(found, tasks)
 }
 
-fn strangers(case: &Case, tasks: &[&Task]) -> Vec<Found> {
+fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
     let groups = by_name(tasks);
     if groups.len() > MOST_NAMES {
         let message = format!(
@@ -117,7 +117,7 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<Found> {
             groups.len(),
             case.cpus
         );
-        let found = Found::new(Level::Error, "task-here", case.cpus.to_string(), message);
+        let found = CheckFinding::new(Level::Error, "task-here", case.cpus.to_string(), message);
         return vec![evidence_of(with_mend(case, found, tasks), tasks)];
     }
     let one = |(comm, tasks): (&str, Vec<&Task>)| {
@@ -131,14 +131,14 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<Found> {
             count(&tasks),
             case.cpus
         );
-        let found = Found::new(Level::Error, "task-here", comm, message);
+        let found = CheckFinding::new(Level::Error, "task-here", comm, message);
         evidence_of(with_mend(case, found, &tasks), &tasks)
     };
     groups.into_iter().map(one).collect()
 }
 
 /// The change that keeps tasks away, where it reaches all of these.
-fn with_mend(case: &Case, found: Found, tasks: &[&Task]) -> Found {
+fn with_mend(case: &Case, found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
     let reaches = |change: &&Change| match &change.action {
         Action::NarrowTasks { .. } => true,
         Action::MoveTasks { from, .. } => {
@@ -152,7 +152,7 @@ fn with_mend(case: &Case, found: Found, tasks: &[&Task]) -> Found {
         .filter(|change| change.id == "task_placement")
         .find(reaches);
     match (&case.wish.means, change) {
-        (Means::Partition, Some(change)) => found.fix(case.remedy()).mended_by(change.clone()),
+        (Means::Partition, Some(change)) => found.fix(case.remedy()).repaired_by(change.clone()),
         (Means::Partition, None) => {
             found.fix("move it to a cpuset without these CPUs, or narrow its mask: taskset -pc CPUS TID")
         }
@@ -178,7 +178,7 @@ fn count(tasks: &[&Task]) -> String {
     }
 }
 
-fn evidence_of(found: Found, tasks: &[&Task]) -> Found {
+fn evidence_of(found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
     tasks.iter().fold(found, |found, task| {
         let cpu = task
             .cpu

@@ -1,7 +1,7 @@
 //! What is left out of a judgement, and who is not accused.
 
 use crate::support::bench::{bench, counted, three};
-use check::{Counters, Evidence, Found, Intention, Source, Verdict, judge};
+use check::{CheckFinding, Counters, Evidence, Intention, Source, Verdict, judge};
 use plan::Level;
 
 #[test]
@@ -17,7 +17,7 @@ fn who_ignores_a_subject_that_nobody_found_is_told() {
         wishes: vec![bench.wish.clone()],
         unseen: Vec::new(),
     };
-    let found = vec![Found::new(Level::Error, "irq-here", "1", "it is")];
+    let found = vec![CheckFinding::new(Level::Error, "irq-here", "1", "it is")];
     let ignore = ["irq-here:1", "irq-here:99", "task-here"].map(str::to_owned);
     let judged = judge(&evidence, &intention, found, &ignore, Level::Error);
     assert_eq!(judged.unused, ["irq-here:99"]);

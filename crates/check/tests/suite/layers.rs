@@ -2,7 +2,7 @@
 
 use crate::support::bench;
 use crate::support::bench::{Bench, bench, counted, three};
-use check::{Counters, Found, Verdict};
+use check::{CheckFinding, Counters, Verdict};
 use machine::CpuSet;
 use observe::{Activity, Class, CloseUp, Counted, IdleEntered, ThreadDid};
 use plan::Level;
@@ -42,13 +42,13 @@ fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
 #[test]
 fn what_was_applied_is_quiet() {
     let (found, verdict) = bench().look();
-    let wrong: Vec<&Found> = found
+    let wrong: Vec<&CheckFinding> = found
         .iter()
         .filter(|one| one.finding.level == Level::Error)
         .collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     assert_eq!(verdict, Verdict::Quiet);
-    let refused: Vec<&Found> = found
+    let refused: Vec<&CheckFinding> = found
         .iter()
         .filter(|one| one.finding.id == "irq-refused")
         .collect();

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use terminal::{Form, Volume};
 use verify::examination::{Examination, examine};
-use verify::intention::{CheckRequest, Declarations};
+use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
 
 /// Arguments of `check`.
@@ -93,7 +93,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Some(word) => word.profile(),
         None => Profile::Minimal,
     };
-    let asked = CheckRequest {
+    let asked = CheckScope {
         cpus: args.cpus.as_deref(),
         profile,
         declarations: Declarations::OfMachine,

@@ -4,7 +4,6 @@
 
 mod asked;
 mod checking;
-mod daemon;
 mod keyboard;
 mod live;
 mod once;
@@ -107,7 +106,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         ));
     }
     if args.daemon {
-        return daemon::run(args, session, screen);
+        let options = daemon::DaemonOptions {
+            cpus: args.cpus.clone(),
+            log: args.log.clone(),
+            repair: args.repair,
+        };
+        return daemon::run(&options, session).map(|()| Status::Done);
     }
     if let Some(written) = args.metrics {
         return once::run(session, written, args, screen);

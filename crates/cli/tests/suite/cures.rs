@@ -1,7 +1,7 @@
 //! Every command that a cure names is understood by this very binary, on this machine.
 
 use crate::support::alone::cpu;
-use blame::{Class, Confidence, Cure, FUNCTIONS, Ground, Interruption, Subject, cure};
+use blame::{Class, Confidence, Cure, CureContext, FUNCTIONS, Interruption, Subject, cure};
 use machine::CpuSet;
 use observe::CLASSES;
 use std::collections::BTreeSet;
@@ -27,9 +27,9 @@ fn row(class: Class, name: &str) -> Interruption {
 fn what_is_printed_can_be_typed() {
     let cpu = cpu();
     let number: u32 = cpu.parse().unwrap();
-    let ground = Ground {
+    let ground = CureContext {
         asked: CpuSet::parse_list(&cpu).unwrap(),
-        ..Ground::default()
+        ..CureContext::default()
     };
     let classes = CLASSES.iter().map(|class| row(class.class, class.name));
     let functions = FUNCTIONS

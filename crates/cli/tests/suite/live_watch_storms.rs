@@ -5,7 +5,7 @@ use crate::support::watched::{Daemon, Place, is_able};
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use watch::drift::Pace;
+use watch::drift::Interval;
 
 /// What the daemon counts of its questions, after the signal of this turn: in all, their cost and the dearest, in milliseconds.
 fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
@@ -83,14 +83,14 @@ fn a_storm_of_writes_is_a_few_questions() {
     let after = counted(&place, &daemon, 2);
     let [questions, spent_ms] = [0, 1].map(|field| after[field] - before[field]);
     let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap();
-    let least = Pace::QUESTIONS.pause(Duration::ZERO);
+    let least = Interval::QUESTIONS.pause(Duration::ZERO);
     let most = elapsed_ms / u64::try_from(least.as_millis()).unwrap() + 2;
     assert!(
         (2..=most).contains(&questions),
         "{questions} questions within {elapsed_ms} ms: {before:?}, {after:?}"
     );
     // A share of what passes from the end of one to the next: less than that of the whole, and the last is not over yet.
-    let share = Pace::QUESTIONS.share(Duration::from_millis(after[2]));
+    let share = Interval::QUESTIONS.share(Duration::from_millis(after[2]));
     let most_ms = elapsed_ms as f64 * share + after[2] as f64;
     assert!(
         (spent_ms as f64) < most_ms,

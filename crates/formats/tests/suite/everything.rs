@@ -1,7 +1,7 @@
 //! A result that holds everything that a result can hold, in every form that we write: each shows each part of it, or says
 //! which it has no place for.
 
-use formats::{Basis, Holds, Kind, Recording, Series, format_written, left_out, read, writer, writers};
+use formats::{Basis, Holds, Kind, Recording, Series, format_written, omissions, read, writer, writers};
 use serde_json::Value;
 use std::path::Path;
 
@@ -270,7 +270,7 @@ fn what_a_format_has_no_place_for_is_named() {
         Holds::Everything => 3,
     };
     for format in writers() {
-        let said = left_out(format, &recording).unwrap();
+        let said = omissions(format, &recording).unwrap();
         for (part, least) in parts {
             assert_eq!(
                 said.contains(part),
@@ -281,11 +281,11 @@ fn what_a_format_has_no_place_for_is_named() {
         }
     }
     let mut plain = read(&mut b"# Histogram\n000001 000012\n# Total: 000000012\n".as_slice()).unwrap();
-    assert_eq!(left_out(format_written("systress").unwrap(), &plain), None);
+    assert_eq!(omissions(format_written("systress").unwrap(), &plain), None);
     plain.series[0].kind = Kind::Noise;
     plain.series.push(everything().series.remove(0));
     assert!(
-        left_out(format_written("systress").unwrap(), &plain)
+        omissions(format_written("systress").unwrap(), &plain)
             .unwrap()
             .contains("the gaps of the busy loops")
     );

@@ -1,11 +1,11 @@
 //! Single gaps as nested bars. A piece tells its name as a tooltip, and buttons of the page's style magnify; the script only
 //! goes through the pieces by keys.
 
-use crate::blame::by;
 use crate::blame_picture::len;
-use crate::measurement::time;
+use crate::culprit::by;
 use crate::page::escape::{html, unit};
 use crate::style::{counted, safe_cut};
+use crate::units::time;
 use ::blame::{CpuAnswer, Interruption, Piece, Story};
 use observe::Class;
 use std::fmt::Write as _;

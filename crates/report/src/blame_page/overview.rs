@@ -3,9 +3,9 @@
 
 use super::drawing::{LEFT, RIGHT, TOP, WIDTH, kind_of, of_piece};
 use crate::blame_picture::len;
-use crate::measurement::time;
 use crate::page::escape::{html, unit};
 use crate::style::grouped;
+use crate::units::time;
 use ::blame::{CpuAnswer, Story};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -2,17 +2,17 @@
 //! hwlat found as sentences.
 
 use crate::blame_tracers::{functions_note, hwlat_lines, seconds, way};
-use crate::measurement::time;
 use crate::page::escape::{html, unit};
 use crate::style::{counted, grouped};
-use ::blame::{FunctionsTold, GapFunctions, HwlatTold};
+use crate::units::time;
+use ::blame::{FunctionsReport, GapFunctions, HwlatReport};
 use std::fmt::Write as _;
 
 /// Width of a bar that is the whole gap, in the picture's own units.
 const BAR: u64 = 1_000;
 
 /// The functions of the gaps of all CPUs.
-pub(super) fn functions(page: &mut String, told: &FunctionsTold) {
+pub(super) fn functions(page: &mut String, told: &FunctionsReport) {
     page.push_str("<section>\n<h2>In which functions of the kernel the time went</h2>\n");
     for line in functions_note(told).lines() {
         let class = match told.lost > 0 && line.starts_with(' ') {
@@ -77,7 +77,7 @@ fn bar(net_ns: u64, whole_ns: u64) -> String {
 }
 
 /// What hwlat found.
-pub(super) fn hwlat(page: &mut String, told: &HwlatTold) {
+pub(super) fn hwlat(page: &mut String, told: &HwlatReport) {
     page.push_str("<section>\n<h2>Whether the hardware takes time</h2>\n");
     for line in hwlat_lines(told) {
         let _ = writeln!(page, "<p>{}</p>", unit(&line));

@@ -4,7 +4,7 @@
 //! Sources: `kernel/sched/syscalls.c`, `__sched_setaffinity`; `kernel/irq/proc.c`, `write_irq_affinity`; what each knob
 //! declares of its refusals.
 
-use super::entry::Entry;
+use super::Entry;
 use plan::{KNOBS, Knob};
 
 /// One error number.

@@ -1,9 +1,9 @@
 //! Finds a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
 
-use super::entry::Entry;
 use super::errors;
 use super::surroundings::Surroundings;
 use super::threads::of_thread;
+use super::{Entry, sentence};
 use crate::kernel_threads::{KERNEL_THREADS, kernel_thread};
 use crate::style::{COLUMNS, Role, Style, wrap};
 use observe::{CLASSES, COUNTERS, ClassRow, Counter, Place, counter};
@@ -335,22 +335,6 @@ fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
 }
 
 const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";
-
-/// Text of a table as a sentence.
-pub(super) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters
-        .next()
-        .map(|letter| letter.to_uppercase().to_string())
-        .unwrap_or_default();
-    let end = if text.ends_with('.') { "" } else { "." };
-    // A name of the kernel keeps its spelling.
-    let word = text.split([' ', ',', ':']).next().unwrap_or_default();
-    if word.contains(['_', '=', '.', '/']) || word.chars().skip(1).any(char::is_uppercase) {
-        return format!("{text}{end}");
-    }
-    format!("{first}{}{end}", letters.as_str())
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,7 @@
 //! Explains a kernel thread: what it does, which kernels have it, where it runs on this machine.
 
-use super::entry::Entry;
 use super::surroundings::Surroundings;
-use super::tables::sentence;
+use super::{Entry, sentence};
 use crate::kernel_threads::{KernelThread, Moving};
 use machine::CpuId;
 

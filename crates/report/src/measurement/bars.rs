@@ -1,8 +1,8 @@
 //! Small histograms of one thread: what it sampled and, where it missed wake-ups, beside that all that were due.
 
-use super::time;
 use crate::bins::logarithmic;
 use crate::style::{Role, Style, grouped};
+use crate::units::time;
 use measure::{Kind, ThreadResult};
 use std::fmt::Write as _;
 

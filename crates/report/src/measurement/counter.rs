@@ -1,6 +1,6 @@
 //! What is to be said of the counter that a thread has read: is it steady, how fast, how far from that of other CPUs.
 
-use super::time;
+use crate::units::time;
 use measure::{Counter, CounterOffset, CounterRate, ThreadResult};
 
 /// One line each, without indent; none for a thread that read no counter.

@@ -5,12 +5,15 @@ mod drawings;
 mod pictures;
 mod tables;
 
-use super::{maybe_time, percent, program_words, time, title};
+use super::accounts::program_words;
+use super::{not_representative, title};
 use crate::page::escape::{html, unit};
-use crate::page::parts::{self, CPUS};
 use crate::page::picture::{SCRIPT, STYLE};
-use crate::prove::{per_second, rate, residue, stolen, tail, worst};
+use crate::page::{self, CPUS};
+use crate::residue::residue;
+use crate::statistics::{per_second, stolen, tail, worst};
 use crate::style::grouped;
+use crate::units::{maybe_time, percent, rate, time};
 use machine::{CpuSet, Nanos};
 use measure::{Kind, Measurement};
 use std::fmt::Write as _;
@@ -20,7 +23,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::head(&mut page, &format!("quietcore: {}", cpus(measurement)), STYLE);
+    page::head(&mut page, &format!("quietcore: {}", cpus(measurement)), STYLE);
     header(&mut page, measurement);
     tiles(&mut page, measurement);
     let kinds = of_each_kind(measurement);
@@ -28,7 +31,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         page.push_str("<section>\n");
         drawings::of(&mut page, one);
         if place + 1 == kinds.len() {
-            parts::notes(&mut page, measurement.findings.iter(), Vec::new());
+            page::notes(&mut page, measurement.findings.iter(), Vec::new());
         }
         page.push_str("</section>\n");
     }
@@ -46,15 +49,15 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         ("measured CPUs", cpus(measurement)),
         ("began", measurement.started_at.clone()),
     ];
-    parts::environment(&mut page, &measurement.environment, &first, &[]);
+    page::environment(&mut page, &measurement.environment, &first, &[]);
     let json = serde_json::to_vec(measurement).ok();
-    parts::footer(
+    page::footer(
         &mut page,
         &measurement.environment.tool_version,
         json_name,
         json.as_deref(),
     );
-    parts::end(&mut page, SCRIPT);
+    page::end(&mut page, SCRIPT);
     page
 }
 
@@ -102,7 +105,7 @@ fn header(page: &mut String, measurement: &Measurement) {
              nothing about any machine.</p>\n",
         );
     }
-    if let Some(line) = super::conditions::line(measurement) {
+    if let Some(line) = not_representative(measurement) {
         let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{}</p>", html(&line));
     }
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");

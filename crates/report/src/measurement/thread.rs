@@ -1,7 +1,7 @@
 //! What is to be said of one thread below the table: the rest of its statistics, its schedule, its period, its spikes.
 
-use super::{maybe_mean, maybe_time, time};
 use crate::style::grouped;
+use crate::units::{maybe_mean, maybe_time, time};
 use machine::Nanos;
 use measure::{Distribution, Jitter, Proof, Spike, ThreadResult, Verdict};
 

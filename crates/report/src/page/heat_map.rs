@@ -2,7 +2,7 @@
 //! one after the other. It is binned by the measurement itself, so all samples are in it, however many there were.
 
 use super::escape::unit;
-use crate::measurement::time;
+use crate::units::time;
 use measure::{Kind, OverTime, ThreadResult};
 use std::fmt::Write as _;
 

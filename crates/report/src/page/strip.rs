@@ -2,8 +2,8 @@
 //! gap was long (logarithmic), so that a pattern (a tick, a burst) shows itself.
 
 use super::escape::{html, unit};
-use crate::measurement::time;
 use crate::style::counted;
+use crate::units::time;
 use measure::{Gap, GapLabel, ThreadResult};
 use std::fmt::Write as _;
 

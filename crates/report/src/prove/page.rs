@@ -4,8 +4,8 @@
 use super::sections;
 use super::statistics::headlines;
 use super::{Outcome, Story};
+use crate::page;
 use crate::page::escape::{html, unit};
-use crate::page::parts;
 use crate::page::picture::{SCRIPT, STYLE};
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 pub fn prove_html(story: &Story) -> String {
     let mut page = String::with_capacity(1 << 17);
     let title = format!("quietcore: CPU {}", story.cpus);
-    parts::head(&mut page, &title, STYLE);
+    page::head(&mut page, &title, STYLE);
     header(&mut page, story);
     tiles(&mut page, story);
     sections::latency(&mut page, story);
@@ -25,7 +25,7 @@ pub fn prove_html(story: &Story) -> String {
     sections::steps(&mut page, story);
     sections::environment(&mut page, story);
     footer(&mut page, story);
-    parts::end(&mut page, SCRIPT);
+    page::end(&mut page, SCRIPT);
     page
 }
 
@@ -116,5 +116,5 @@ fn tiles(page: &mut String, story: &Story) {
 
 fn footer(page: &mut String, story: &Story) {
     let json = story.json().ok();
-    parts::footer(page, &story.tool_version, "prove.json", json.as_deref());
+    page::footer(page, &story.tool_version, "prove.json", json.as_deref());
 }

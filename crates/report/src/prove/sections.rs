@@ -1,15 +1,17 @@
 //! The sections of the page.
 
-use super::statistics::{measured_cpus, merged, of, of_cpu, rate, worst};
+use super::statistics::{measured_cpus, merged, of, of_cpu};
 use super::{Entry, Outcome, Phase, Residue, Story};
-use crate::measurement::{policy_text, time};
+use crate::measurement::policy_text;
 use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
-use crate::page::parts::{self, CPUS, finding, notes};
 use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
+use crate::page::{self, CPUS, finding, notes};
 use crate::plan::{by_knob, company};
+use crate::statistics::worst;
 use crate::style::{counted, grouped};
+use crate::units::{rate, time};
 use machine::Nanos;
 use measure::{Kind, Measurement, Note};
 use plan::KNOBS;
@@ -397,5 +399,5 @@ pub(super) fn steps(page: &mut String, story: &Story) {
 pub(super) fn environment(page: &mut String, story: &Story) {
     let first = ("CPU under test", format!("{} ({})", story.cpus, story.cpus_why));
     let last = ("exit status", story.exit_status.to_string());
-    parts::environment(page, &story.environment, &[first], &[last]);
+    page::environment(page, &story.environment, &[first], &[last]);
 }

@@ -1,9 +1,10 @@
 //! The story for a terminal.
 
-use super::statistics::{headlines, rate};
+use super::statistics::headlines;
 use super::{Outcome, Residue, Restored, Story};
 use crate::measurement::notes_text;
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
+use crate::units::rate;
 use machine::Nanos;
 use std::fmt::Write as _;
 

@@ -2,9 +2,9 @@
 
 use super::comparison::{Judged, judged_text};
 use super::share_name;
-use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Answer, Asked, Compared, Number, Verdict, Withheld};
+use crate::units::time;
+use compare::{Answer, Compared, Number, Quantity, Verdict, Withheld};
 use formats::Basis;
 use machine::Nanos;
 use std::fmt::Write as _;
@@ -75,7 +75,7 @@ pub(crate) fn set_head(one: &Compared) -> String {
     )
 }
 
-pub(crate) fn words(one: &Compared, asked: &Asked, answer: &Answer, detect: Option<Nanos>) -> String {
+pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>) -> String {
     let number = asked.number;
     let means = format!(
         "{}, was {}",
@@ -108,7 +108,7 @@ pub(crate) fn words(one: &Compared, asked: &Asked, answer: &Answer, detect: Opti
 }
 
 /// How many repetitions it takes to see more.
-fn more(one: &Compared, asked: &Asked, answer: &Answer, detect: Option<Nanos>) -> String {
+fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>) -> String {
     let size = match (asked.number, detect) {
         (Number::Quantile(_), Some(size)) => size.0 as f64,
         _ => answer.detectable / 2.0,

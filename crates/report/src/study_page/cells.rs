@@ -1,12 +1,12 @@
 //! The cells of a study, or sets of runs: all samples of all runs of each in one drawing, and their numbers.
 
-use crate::measurement::time;
 use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
 use crate::page::picture::{CURVES, Picture, picture};
 use crate::recording::share_name;
 use crate::study_samples::{SHARES, Samples, StudyCell, measured};
 use crate::style::grouped;
+use crate::units::time;
 use formats::Kind;
 use std::fmt::Write as _;
 

@@ -4,7 +4,8 @@ use crate::support::golden;
 use crate::support::models;
 use crate::support::models::blamed::{answer, row, story};
 use blame::{
-    Answer, Class, Confidence, FunctionTime, FunctionsTold, GapFunctions, HwlatCpu, HwlatTold, LostRecords,
+    Answer, Class, Confidence, FunctionTime, FunctionsReport, GapFunctions, HwlatCpu, HwlatReport,
+    LostRecords,
 };
 use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
@@ -20,7 +21,7 @@ fn page(name: &str) -> String {
 }
 
 /// A gap of a millisecond, most of it in one function, which was called by way of seven others.
-fn functions(name: &str) -> FunctionsTold {
+fn functions(name: &str) -> FunctionsReport {
     let of = |name: &str, calls, net_ns, way: &[&str]| FunctionTime {
         name: name.to_owned(),
         calls,
@@ -36,7 +37,7 @@ fn functions(name: &str) -> FunctionsTold {
         left_out: 2,
         left_out_ns: 50_000,
     };
-    FunctionsTold {
+    FunctionsReport {
         by: Some("function_graph"),
         why: None,
         lost: 0,
@@ -54,7 +55,7 @@ fn functions(name: &str) -> FunctionsTold {
     }
 }
 
-fn hwlat() -> HwlatTold {
+fn hwlat() -> HwlatReport {
     let of = |cpu, samples| HwlatCpu {
         cpu,
         samples,
@@ -62,18 +63,18 @@ fn hwlat() -> HwlatTold {
         max_ns: samples * 41_000,
         nmis: 0,
     };
-    HwlatTold {
+    HwlatReport {
         by: Some("hwlat"),
         duration_ns: 4_000_000_000,
         threshold_ns: 1_000,
         window_us: Some(1_000_000),
         width_us: Some(500_000),
         cpus: vec![of(1, 3), of(2, 0)],
-        ..HwlatTold::default()
+        ..HwlatReport::default()
     }
 }
 
-fn page_of_tracers(functions: &FunctionsTold, hwlat: &HwlatTold) -> String {
+fn page_of_tracers(functions: &FunctionsReport, hwlat: &HwlatReport) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
     let tracers = Tracers {
         functions: Some(functions),
@@ -221,13 +222,13 @@ fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
 #[test]
 fn names_of_functions_cannot_become_markup() {
     let hostile = "<b onload='x'>\u{1b}&\"";
-    let refused = FunctionsTold {
+    let refused = FunctionsReport {
         why: Some(hostile.to_owned()),
-        ..FunctionsTold::default()
+        ..FunctionsReport::default()
     };
-    let silent = HwlatTold {
+    let silent = HwlatReport {
         why: Some(hostile.to_owned()),
-        ..HwlatTold::default()
+        ..HwlatReport::default()
     };
     for page in [
         page_of_tracers(&functions(hostile), &hwlat()),
@@ -249,7 +250,7 @@ fn names_of_functions_cannot_become_markup() {
 
 #[test]
 fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
-    let lost = FunctionsTold {
+    let lost = FunctionsReport {
         lost: 245_957,
         lost_of: vec![
             LostRecords {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// What is known of one knob.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answered<'a> {
+pub struct KnobAnswer<'a> {
     /// What was asked.
     #[serde(flatten)]
     pub question: &'a KnobQuestion,
@@ -127,7 +127,7 @@ impl Side {
     }
 }
 
-impl Answered<'_> {
+impl KnobAnswer<'_> {
     /// Both comparisons, as far as there are any.
     pub fn sides(&self) -> impl Iterator<Item = &Side> {
         self.alone.iter().chain(&self.in_plan)
@@ -145,10 +145,10 @@ impl Answered<'_> {
 
 /// Answers all questions, the most helpful knob first, and those that only did harm last. `compared` gives what the results of
 /// two cells, by their places, show; `None` where one of them has none.
-pub fn answered<'a>(
+pub fn knob_answers<'a>(
     questions: &'a [KnobQuestion],
     compared: &mut dyn FnMut([usize; 2]) -> Option<Compared>,
-) -> Vec<Answered<'a>> {
+) -> Vec<KnobAnswer<'a>> {
     let mut side = |pair: Option<[usize; 2]>| -> Option<Side> {
         Some(Side {
             compared: compared(pair?)?,
@@ -157,9 +157,9 @@ pub fn answered<'a>(
             p: None,
         })
     };
-    let mut all: Vec<Answered> = questions
+    let mut all: Vec<KnobAnswer> = questions
         .iter()
-        .map(|question| Answered {
+        .map(|question| KnobAnswer {
             question,
             effect: Effect::NoVerdict,
             alone: side(question.alone),
@@ -192,7 +192,7 @@ pub fn least_repetitions(comparisons: usize) -> usize {
     (4..).find(is_enough).unwrap_or(4)
 }
 
-fn effect(one: &Answered) -> Effect {
+fn effect(one: &KnobAnswer) -> Effect {
     let has = |verdict| one.sides().any(|side| side.has(verdict));
     match (has(Verdict::Lower), has(Verdict::Higher)) {
         (true, false) => Effect::Helped,
@@ -221,7 +221,7 @@ fn count_together(mut sides: Vec<&mut Side>) {
         if p > RISK {
             continue;
         }
-        let counts = |(place, (_, answer)): (usize, &(compare::Asked, Answer))| {
+        let counts = |(place, (_, answer)): (usize, &(compare::Quantity, Answer))| {
             (answer.verdict != Verdict::NotShown && answer.p * times <= RISK).then_some(place)
         };
         side.counts = side

@@ -1,8 +1,7 @@
 //! From the knobs of a plan to isolations: which there are, and which two of them answer for a knob.
 
-use crate::file::PARTITION;
-use machine::CpuSet;
-use plan::{Intent, PartitionName, Profile, Refusal};
+use crate::isolations::empty_intent;
+use plan::{Intent, Profile, Refusal};
 use std::collections::BTreeSet;
 
 /// The knobs of a plan, as far as they make a difference on a machine.
@@ -39,12 +38,12 @@ pub struct Matrix {
     /// Every level is another set of knobs.
     pub levels: Vec<Level>,
     /// Each with names of levels, or `none`.
-    pub questions: Vec<Asks>,
+    pub questions: Vec<LevelQuestion>,
 }
 
 /// What is asked about one knob, by the names of isolations: without it, with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asks {
+pub struct LevelQuestion {
     /// Its name.
     pub knob: String,
     /// With nothing beside it.
@@ -61,7 +60,8 @@ impl Matrix {
     /// How many comparisons answer it.
     #[must_use]
     pub fn comparisons(&self) -> usize {
-        let of = |asks: &Asks| usize::from(asks.alone.is_some()) + usize::from(asks.in_plan.is_some());
+        let of =
+            |asks: &LevelQuestion| usize::from(asks.alone.is_some()) + usize::from(asks.in_plan.is_some());
         self.questions.iter().map(of).sum()
     }
 }
@@ -87,7 +87,7 @@ pub fn matrix(
     };
     let (bare, full) = (made.level("bare", &BTreeSet::new()), made.level("full", &all));
     // The partition cannot be left out of a plan, so nothing is asked of it there.
-    let mut questions = vec![Asks {
+    let mut questions = vec![LevelQuestion {
         knob: "cpuset_partition".to_owned(),
         alone: Some(["none".to_owned(), bare.clone()]),
         in_plan: None,
@@ -96,7 +96,7 @@ pub fn matrix(
     }];
     for knob in &candidates.asked {
         let one = BTreeSet::from([knob.clone()]);
-        let mut asks = Asks {
+        let mut asks = LevelQuestion {
             knob: knob.clone(),
             alone: None,
             in_plan: None,
@@ -149,7 +149,7 @@ impl Made<'_> {
 
 impl Candidates {
     fn level(&self, called: &str, takes: &BTreeSet<String>) -> Level {
-        let profile = empty(self.profile);
+        let profile = empty_intent(self.profile);
         let is_held = |knob: &String| plan::takes(&profile, knob);
         let is_taken = |knob: &&String| takes.contains(&name(knob));
         // A value is asked for by name also where the profile has the knob.
@@ -180,13 +180,8 @@ fn name(knob: &str) -> String {
 }
 
 fn intent(candidates: &Candidates, level: &Level) -> Result<Intent, Refusal> {
-    let mut intent = empty(candidates.profile);
+    let mut intent = empty_intent(candidates.profile);
     level.with.iter().try_for_each(|knob| intent.take(knob))?;
     level.without.iter().try_for_each(|knob| intent.leave_out(knob))?;
     Ok(intent)
-}
-
-fn empty(profile: Profile) -> Intent {
-    let name = PartitionName::new(PARTITION).unwrap_or_default();
-    Intent::new(name, CpuSet::new(), profile)
 }

@@ -1,6 +1,6 @@
 //! The study as a file: every isolation, spelled out, so that a directory says what it was made from.
 
-use super::levels::{Asks, Matrix};
+use super::levels::{LevelQuestion, Matrix};
 use crate::experiment::{Experiment, list, quoted};
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ impl Experiment {
     }
 }
 
-fn question(asks: &Asks) -> String {
+fn question(asks: &LevelQuestion) -> String {
     let mut text = format!("\n[[which_knob]]\nknob = {}\n", quoted(&asks.knob));
     let mut pair = |key: &str, pair: &Option<[String; 2]>| {
         if let Some(pair) = pair {

@@ -1,10 +1,10 @@
 //! Which cells ask about the knobs of a plan, and what is answered where the truth is known.
 
-use compare::{Answer, Asked, Compared, Number, Question, RISK, Verdict, judge};
+use compare::{Answer, Compared, Number, Quantity, Question, RISK, Verdict, judge};
 use formats::{Basis, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use study::which_knob::{
-    Candidates, Effect, Experiment, KnobQuestion, Load, Matrix, answered, least_repetitions, matrix,
+    Candidates, Effect, Experiment, KnobQuestion, Load, Matrix, knob_answers, least_repetitions, matrix,
 };
 use study::{What, parse};
 
@@ -252,7 +252,7 @@ fn compared(without: &[[f64; NUMBERS]], with: &[[f64; NUMBERS]]) -> Compared {
             resolution: 0.0,
         })
         .collect();
-    let asked = |place: usize| Asked {
+    let asked = |place: usize| Quantity {
         thread: "CPU 1".to_owned(),
         kind: Kind::Latency,
         basis: Basis::Samples,
@@ -298,7 +298,7 @@ fn experienced(does: &[(&str, f64)], repetitions: usize, random: &mut Random) ->
             along: Vec::new(),
         });
     }
-    let answers = answered(&questions, &mut |[without, with]| {
+    let answers = knob_answers(&questions, &mut |[without, with]| {
         Some(compared(&cells[without], &cells[with]))
     });
     answers
@@ -358,7 +358,7 @@ fn without_results_there_is_no_verdict_and_few_repetitions_are_known_to_be_too_f
         along: Vec::new(),
     };
     let questions = [question];
-    let answers = answered(&questions, &mut |_| None);
+    let answers = knob_answers(&questions, &mut |_| None);
     assert_eq!(
         (answers[0].effect, answers[0].sides().count()),
         (Effect::NoVerdict, 0)
@@ -373,7 +373,7 @@ fn side(answers: &[(Number, f64, f64, Verdict)]) -> Compared {
     let mut made = compared(&runs(1.0), &runs(1.0));
     let (asked, pattern) = made.answers[0].clone();
     let answer = |(number, was, is, verdict): &(Number, f64, f64, Verdict)| {
-        let asked = Asked {
+        let asked = Quantity {
             kind: Kind::Noise,
             number: *number,
             ..asked.clone()
@@ -411,9 +411,9 @@ fn more_short_gaps_are_no_harm_where_less_time_is_stolen() {
     };
     let judged = |answers: &[(Number, f64, f64, Verdict)]| {
         let questions = [question.clone()];
-        let answered = answered(&questions, &mut |_| Some(side(answers)));
-        let side = answered[0].alone.as_ref().unwrap();
-        (answered[0].effect, side.told.clone(), side.headline())
+        let knob_answers = knob_answers(&questions, &mut |_| Some(side(answers)));
+        let side = knob_answers[0].alone.as_ref().unwrap();
+        (knob_answers[0].effect, side.told.clone(), side.headline())
     };
     let less = (stolen, 810e6, 15e6, Lower);
     let more = (short, 400.0, 2_000.0, Higher);

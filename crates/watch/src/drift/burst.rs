@@ -1,6 +1,6 @@
-//! Many happenings, one question: what comes within a moment is asked for together.
+//! Many notifications, one call of `check`: what arrives within 50 ms is checked together.
 
-use super::{Happening, Layers, Writer, concern};
+use super::{Layers, Notification, Writer, concern};
 use std::time::Duration;
 
 /// What is waited for after the first, so that the rest of it comes too.
@@ -9,38 +9,38 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// Writers that are remembered at most; the newest stay.
 const MOST_WRITERS: usize = 64;
 
-/// What has happened since the last question. Times are of any clock that only goes forward.
+/// The notifications since the last check. Times are of any monotonic clock.
 #[derive(Clone, Debug, Default)]
 pub struct Burst {
     layers: Layers,
     first: Option<Duration>,
-    happenings: u64,
+    notifications: u64,
     writers: Vec<Writer>,
 }
 
-/// What to ask now.
+/// What to check now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct CheckRequest {
     /// These layers.
     pub layers: Layers,
     /// Who wrote something since the last question, the newest first. Earlier ones had theirs: what is found now is not
     /// their doing.
     pub writers: Vec<Writer>,
-    /// How many happenings this one question is for.
-    pub happenings: u64,
+    /// How many notifications this one check is for.
+    pub notifications: u64,
 }
 
 impl Burst {
     /// Adds one. What concerns no layer is forgotten.
-    pub fn add(&mut self, now: Duration, happening: Happening) {
-        let layers = concern(&happening);
+    pub fn add(&mut self, now: Duration, notification: Notification) {
+        let layers = concern(&notification);
         if layers.is_empty() {
             return;
         }
         self.layers = self.layers.and(layers);
         self.first.get_or_insert(now);
-        self.happenings = self.happenings.saturating_add(1);
-        if let Happening::Wrote(writer) = happening {
+        self.notifications = self.notifications.saturating_add(1);
+        if let Notification::Wrote(writer) = notification {
             self.writers.retain(|known| *known != writer);
             if self.writers.len() >= MOST_WRITERS {
                 self.writers.remove(0);
@@ -56,12 +56,12 @@ impl Burst {
     }
 
     /// What to ask; afterwards nothing is left of it.
-    pub fn take(&mut self) -> Asked {
+    pub fn take(&mut self) -> CheckRequest {
         let taken = std::mem::take(self);
-        Asked {
+        CheckRequest {
             layers: taken.layers,
             writers: taken.writers.into_iter().rev().collect(),
-            happenings: taken.happenings,
+            notifications: taken.notifications,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Which layers something concerns: one row for each kind of path.
 
-use super::{Happening, Layers, Writer};
+use super::{Layers, Notification, Writer};
 
 /// A part of a path, and what a write there can change.
 struct Row {
@@ -45,15 +45,15 @@ const SPREADERS: &[&str] = &["irqbalance", "tuned"];
 
 /// The layers to ask again.
 #[must_use]
-pub fn concern(happening: &Happening) -> Layers {
-    match happening {
-        Happening::Thread => Layers::named(&["tasks"]),
-        Happening::Device { action, path } => device(action, path),
-        Happening::Network => Layers::named(&["interrupts", "knobs"]),
-        Happening::Wrote(writer) => written(&writer.wrote).and(neighbour(writer)),
-        Happening::Interrupts => Layers::named(&["interrupts"]),
-        Happening::Intention | Happening::Lost => Layers::all(),
-        Happening::Round(layers) => *layers,
+pub fn concern(notification: &Notification) -> Layers {
+    match notification {
+        Notification::Thread => Layers::named(&["tasks"]),
+        Notification::Device { action, path } => device(action, path),
+        Notification::Network => Layers::named(&["interrupts", "knobs"]),
+        Notification::Wrote(writer) => written(&writer.wrote).and(neighbour(writer)),
+        Notification::Interrupts => Layers::named(&["interrupts"]),
+        Notification::Intention | Notification::Lost => Layers::all(),
+        Notification::Round(layers) => *layers,
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the kernel's sockets tell, as bytes -> happenings. Sizes in it are not believed.
 
-use super::{Happening, Process};
+use super::{Notification, Process};
 
 /// Bytes before the event: `nlmsghdr` (16) and `cn_msg` (20).
 const TO_EVENT: usize = 36;
@@ -40,10 +40,10 @@ pub fn processes(bytes: &[u8]) -> Option<Process> {
 
 /// What a uevent tells: `ACTION@PATH`, then `KEY=VALUE`, each with a NUL. `None` for what udev sends to its own listeners.
 #[must_use]
-pub fn uevent(bytes: &[u8]) -> Option<Happening> {
+pub fn uevent(bytes: &[u8]) -> Option<Notification> {
     let head = bytes.split(|byte| *byte == 0).next()?;
     let (action, path) = std::str::from_utf8(head).ok()?.split_once('@')?;
-    path.starts_with('/').then(|| Happening::Device {
+    path.starts_with('/').then(|| Notification::Device {
         action: action.to_owned(),
         path: path.to_owned(),
     })
@@ -51,7 +51,7 @@ pub fn uevent(bytes: &[u8]) -> Option<Happening> {
 
 /// Whether a message of rtnetlink is about a link or an address (`RTM_NEWLINK` 16 to `RTM_DELADDR` 21).
 #[must_use]
-pub fn link(bytes: &[u8]) -> Option<Happening> {
+pub fn link(bytes: &[u8]) -> Option<Notification> {
     let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
-    matches!(kind, 16 | 17 | 20 | 21).then_some(Happening::Network)
+    matches!(kind, 16 | 17 | 20 | 21).then_some(Notification::Network)
 }

@@ -1,6 +1,6 @@
 //! What `check` found, over time: since when each finding stands, and what has appeared, changed or gone.
 
-use super::who::who;
+use super::finding::{OpenFinding, likely_writers};
 use super::{Layers, Writer};
 use plan::Level;
 use serde::{Deserialize, Serialize};
@@ -17,61 +17,22 @@ const EFFECTS: &str = "effects";
 /// Layers whose texts count something: another number is no news.
 const COUNTED: [&str; 2] = [EFFECTS, "tasks"];
 
-/// A finding that stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// Its stable id.
-    pub id: String,
-    /// What it is about.
-    pub subject: String,
-    /// The partition that it is about.
-    pub partition: String,
-    /// The layer that found it.
-    pub layer: String,
-    /// How much it matters.
-    pub level: Level,
-    /// What is so.
-    pub message: String,
-    /// What to do about it.
-    pub fix: String,
-    /// The knob that would mend it.
-    pub knob: Option<String>,
-    /// Since when it stands, in seconds since 1970.
-    pub since_s: u64,
-    /// When it was last seen, in seconds since 1970.
-    pub seen_s: u64,
-    /// Who wrote what, where the kernel told of it.
-    pub by: Vec<Writer>,
-}
-
-impl Kept {
-    fn is_same(&self, other: &Kept) -> bool {
-        self.id == other.id && self.subject == other.subject && self.partition == other.partition
-    }
-
-    /// For how long it stands, in seconds.
-    #[must_use]
-    pub fn age_s(&self, now_s: u64) -> u64 {
-        now_s.saturating_sub(self.since_s)
-    }
-}
-
 /// What became of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It was not there before.
-    Appeared(Kept),
+    Appeared(OpenFinding),
     /// It says something else, or matters more or less.
-    Changed(Kept),
+    Changed(OpenFinding),
     /// It is no more.
-    Gone(Kept),
+    Gone(OpenFinding),
 }
 
 /// The findings that stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     /// Each, in the order of its appearing.
-    pub standing: Vec<Kept>,
+    pub standing: Vec<OpenFinding>,
     /// Findings that there was no room for.
     pub more: u64,
 }
@@ -83,12 +44,18 @@ impl Ledger {
             .into_iter()
             .partition(|one| one.level >= level);
         self.standing = kept;
-        let dropped: Vec<Kept> = dropped;
+        let dropped: Vec<OpenFinding> = dropped;
         dropped.into_iter().map(Change::Gone).collect()
     }
 
     /// Takes what the asked layers find now; those of other layers stand as before.
-    pub fn update(&mut self, found: Vec<Kept>, asked: Layers, now_s: u64, writers: &[Writer]) -> Vec<Change> {
+    pub fn update(
+        &mut self,
+        found: Vec<OpenFinding>,
+        asked: Layers,
+        now_s: u64,
+        writers: &[Writer],
+    ) -> Vec<Change> {
         let mut changes = Vec::new();
         let mut stays = Vec::new();
         for known in std::mem::take(&mut self.standing) {
@@ -108,7 +75,7 @@ impl Ledger {
                 one.by.clone_from(&known.by);
                 let is_new_text = one.message != known.message && !COUNTED.contains(&one.layer.as_str());
                 if one.level != known.level || is_new_text {
-                    let wrote = who(&one, writers);
+                    let wrote = likely_writers(&one, writers);
                     if !wrote.is_empty() {
                         one.by = wrote;
                     }
@@ -122,7 +89,7 @@ impl Ledger {
                 continue;
             }
             one.since_s = now_s;
-            one.by = who(&one, writers);
+            one.by = likely_writers(&one, writers);
             changes.push(Change::Appeared(one.clone()));
             self.standing.push(one);
         }
@@ -147,7 +114,7 @@ mod tests {
     /// A level that was raised lets go of what is below it, also of effects, which otherwise last for a while.
     #[test]
     fn what_is_below_the_level_is_let_go() {
-        let one = |id: &str, level| Kept {
+        let one = |id: &str, level| OpenFinding {
             id: id.to_owned(),
             subject: String::new(),
             partition: "rt".to_owned(),

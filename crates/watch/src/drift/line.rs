@@ -1,6 +1,6 @@
 //! The log: one JSON object a line, append-only. Fields may be added; those that are here keep name and meaning.
 
-use super::{Change, Kept, Writer};
+use super::{Change, OpenFinding, Writer};
 use machine::utc_text;
 use plan::Level;
 use serde::Serialize;
@@ -58,7 +58,7 @@ impl Line {
 
     /// One about a finding.
     #[must_use]
-    pub fn about(now_s: u64, event: &'static str, one: &Kept) -> Line {
+    pub fn about(now_s: u64, event: &'static str, one: &OpenFinding) -> Line {
         Line {
             finding: Some(Of {
                 id: one.id.clone(),

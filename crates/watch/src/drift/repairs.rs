@@ -1,6 +1,6 @@
 //! What may be repaired: not for ever the same thing. Whoever sets it again and again has a reason, and a person decides.
 
-use super::Kept;
+use super::OpenFinding;
 use std::collections::BTreeMap;
 
 /// So often within [`WITHIN_S`].
@@ -14,7 +14,7 @@ const MOST_KNOWN: usize = 1_000;
 
 /// Whether to repair something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum May {
+pub enum RepairDecision {
     /// Yes.
     Now,
     /// No longer, which is to be said.
@@ -39,28 +39,28 @@ struct Tried {
 
 impl Repairs {
     /// Whether it may be repaired now, in seconds since 1970; it is counted as repaired.
-    pub fn may(&mut self, one: &Kept, now_s: u64) -> May {
+    pub fn may(&mut self, one: &OpenFinding, now_s: u64) -> RepairDecision {
         self.known.retain(|_, tried| {
             tried.at_s.retain(|at| now_s.saturating_sub(*at) < WITHIN_S);
             !tried.at_s.is_empty() || !tried.refused.is_empty()
         });
         let Some(tried) = self.of(one, now_s) else {
-            return May::Left;
+            return RepairDecision::Left;
         };
         if tried.at_s.len() > MOST {
-            return May::Left;
+            return RepairDecision::Left;
         }
         tried.at_s.push(now_s);
         if tried.at_s.len() > MOST {
-            May::NoMore
+            RepairDecision::NoMore
         } else {
-            May::Now
+            RepairDecision::Now
         }
     }
 
     /// It was repaired, or `refused` says why not; gives whether that is news. What is refused is told once, and not tried
     /// again before the time is over.
-    pub fn outcome(&mut self, one: &Kept, refused: &str, now_s: u64) -> bool {
+    pub fn outcome(&mut self, one: &OpenFinding, refused: &str, now_s: u64) -> bool {
         let Some(tried) = self.of(one, now_s) else {
             return false;
         };
@@ -73,7 +73,7 @@ impl Repairs {
     }
 
     /// What is known of it; `None` where there is no room. What was tried long ago makes room: at worst it is told again.
-    fn of(&mut self, one: &Kept, now_s: u64) -> Option<&mut Tried> {
+    fn of(&mut self, one: &OpenFinding, now_s: u64) -> Option<&mut Tried> {
         let key = (one.id.clone(), one.subject.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
             let last = |tried: &Tried| tried.at_s.last().copied();
@@ -92,8 +92,8 @@ impl Repairs {
 mod tests {
     use super::*;
 
-    fn about(number: u64) -> Kept {
-        Kept {
+    fn about(number: u64) -> OpenFinding {
+        OpenFinding {
             id: "task-here".to_owned(),
             subject: format!("worker ({number})"),
             partition: "rt".to_owned(),
@@ -115,12 +115,20 @@ mod tests {
         let mut repairs = Repairs::default();
         for number in 0..3 * MOST_KNOWN as u64 {
             let one = about(number);
-            assert_eq!(repairs.may(&one, number), May::Now, "{number}");
+            assert_eq!(repairs.may(&one, number), RepairDecision::Now, "{number}");
             assert!(repairs.outcome(&one, "it may not be moved", number), "{number}");
         }
         assert_eq!(repairs.known.len(), MOST_KNOWN);
         let (last, first) = (3 * MOST_KNOWN as u64 - 1, 0);
-        assert_eq!(repairs.may(&about(last), last), May::Left, "the newest are known");
-        assert_eq!(repairs.may(&about(first), last), May::Now, "the oldest are not");
+        assert_eq!(
+            repairs.may(&about(last), last),
+            RepairDecision::Left,
+            "the newest are known"
+        );
+        assert_eq!(
+            repairs.may(&about(first), last),
+            RepairDecision::Now,
+            "the oldest are not"
+        );
     }
 }

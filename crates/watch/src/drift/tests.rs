@@ -8,8 +8,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn wrote(pid: u32, path: &str) -> Happening {
-    Happening::Wrote(by(pid, path))
+fn wrote(pid: u32, path: &str) -> Notification {
+    Notification::Wrote(by(pid, path))
 }
 
 fn by(pid: u32, path: &str) -> Writer {
@@ -20,8 +20,8 @@ fn by(pid: u32, path: &str) -> Writer {
     }
 }
 
-fn found(id: &str, subject: &str, layer: &str) -> Kept {
-    Kept {
+fn found(id: &str, subject: &str, layer: &str) -> OpenFinding {
+    OpenFinding {
         id: id.to_owned(),
         subject: subject.to_owned(),
         partition: "rt".to_owned(),
@@ -43,8 +43,8 @@ fn every_layer_that_a_row_names_is_one_of_check() {
         assert!(all.has(layer.name), "{}", layer.name);
         assert!(Layers::named(&[layer.name]).has(layer.name));
     }
-    let names = |happening: &Happening| {
-        let layers = concern(happening);
+    let names = |notification: &Notification| {
+        let layers = concern(notification);
         check::LAYERS
             .iter()
             .map(|layer| layer.name)
@@ -60,7 +60,7 @@ fn every_layer_that_a_row_names_is_one_of_check() {
             ..by(1, "/proc/irq/24/smp_affinity")
         };
         assert_eq!(
-            names(&Happening::Wrote(writer)),
+            names(&Notification::Wrote(writer)),
             ["interrupts", "knobs", "neighbours"]
         );
     }
@@ -95,7 +95,7 @@ fn every_layer_that_a_row_names_is_one_of_check() {
     assert_eq!(of("/proc/1/oom_score_adj"), [] as [&str; 0]);
     assert_eq!(of("/sys/devices/pci0000:00/uevent"), [] as [&str; 0]);
     let device = |action: &str, path: &str| {
-        names(&Happening::Device {
+        names(&Notification::Device {
             action: action.to_owned(),
             path: path.to_owned(),
         })
@@ -106,28 +106,28 @@ fn every_layer_that_a_row_names_is_one_of_check() {
         device("change", "/devices/pci0000:00/0000:00:03.0"),
         [] as [&str; 0]
     );
-    assert_eq!(names(&Happening::Lost).len(), check::LAYERS.len());
+    assert_eq!(names(&Notification::Lost).len(), check::LAYERS.len());
 }
 
 /// A thousand processes within a second, told one by one, are a few questions; the writer among them is not forgotten.
 #[test]
 fn a_storm_is_a_few_questions() {
     let mut burst = Burst::default();
-    let mut pace = Pace::new(20, ms(200), ms(1_000));
+    let mut interval = Interval::new(20, ms(200), ms(1_000));
     let mut asked = Vec::new();
     for number in 0..1_000_u32 {
         let now = ms(u64::from(number));
-        burst.add(now, Happening::Thread);
+        burst.add(now, Notification::Thread);
         if number == 500 {
             burst.add(now, wrote(77, "/proc/irq/24/smp_affinity"));
         }
-        if burst.due(pace.due()).is_some_and(|due| due <= now) {
+        if burst.due(interval.due()).is_some_and(|due| due <= now) {
             asked.push(burst.take());
-            pace.done(now, ms(15));
+            interval.done(now, ms(15));
         }
     }
     assert!((2..=5).contains(&asked.len()), "{} questions", asked.len());
-    let told: u64 = asked.iter().map(|one| one.happenings).sum();
+    let told: u64 = asked.iter().map(|one| one.notifications).sum();
     assert!(told > 800, "{told}");
     assert!(
         asked
@@ -148,7 +148,7 @@ fn writers_are_bounded_and_forgotten() {
     }
     let asked = burst.take();
     assert_eq!(
-        (asked.writers.len(), asked.writers[0].pid, asked.happenings),
+        (asked.writers.len(), asked.writers[0].pid, asked.notifications),
         (64, 9_999, 10_000)
     );
     assert!(burst.take().writers.is_empty());
@@ -156,38 +156,38 @@ fn writers_are_bounded_and_forgotten() {
 
 #[test]
 fn a_pace_keeps_within_its_share() {
-    let mut pace = Pace::new(1_000, ms(1_000), ms(600_000));
+    let mut interval = Interval::new(1_000, ms(1_000), ms(600_000));
     let (mut now, mut busy) = (Duration::ZERO, Duration::ZERO);
     let cost = ms(12);
     for _ in 0..100 {
-        now = now.max(pace.due()) + cost;
+        now = now.max(interval.due()) + cost;
         busy += cost;
-        pace.done(now, cost);
+        interval.done(now, cost);
     }
     assert!(
         busy.as_secs_f64() / now.as_secs_f64() < 0.0011,
         "{busy:?} of {now:?}"
     );
-    pace.done(now, ms(3_600_000));
+    interval.done(now, ms(3_600_000));
     assert_eq!(
-        pace.due(),
+        interval.due(),
         now + ms(600_000),
         "never so late that nobody looks any more"
     );
-    pace.done(now, Duration::ZERO);
-    assert_eq!(pace.due(), now + ms(1_000));
+    interval.done(now, Duration::ZERO);
+    assert_eq!(interval.due(), now + ms(1_000));
 }
 
 /// What is done by itself, whatever it costs, leaves half of a thousandth for what happens.
 #[test]
 fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
-    let paces = [Pace::FILES, Pace::COUNTERS, Pace::SWEEPS];
+    let intervals = [Interval::FILES, Interval::COUNTERS, Interval::SWEEPS];
     for cost in [ms(1), ms(5), ms(40)] {
-        let share: f64 = paces.iter().map(|pace| pace.share(cost)).sum();
+        let share: f64 = intervals.iter().map(|interval| interval.share(cost)).sum();
         assert!(share < 0.000_7, "{cost:?}: {share}");
     }
     assert!(
-        Pace::COUNTERS.share(ms(1)) > 0.000_1,
+        Interval::COUNTERS.share(ms(1)) > 0.000_1,
         "a share is of one, not of a hundred"
     );
 }
@@ -197,23 +197,27 @@ fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
 fn what_happens_without_end_is_asked_as_it_was_paid_for() {
     const DAY: Duration = Duration::from_secs(86_400);
     for (start, often, seldom) in [
-        (Purse::QUESTIONS, Pace::QUESTIONS, Pace::FEWER_QUESTIONS),
-        (Purse::SWEEPS, Pace::BUSY_SWEEPS, Pace::SWEEPS),
+        (
+            TokenBucket::QUESTIONS,
+            Interval::QUESTIONS,
+            Interval::FEWER_QUESTIONS,
+        ),
+        (TokenBucket::SWEEPS, Interval::BUSY_SWEEPS, Interval::SWEEPS),
     ] {
-        let (mut purse, mut often, mut seldom) = (start, often, seldom);
+        let (mut bucket, mut often, mut seldom) = (start, often, seldom);
         let (mut now, mut spent, cost) = (Duration::ZERO, Duration::ZERO, ms(20));
         let mut first = None;
         while now < DAY {
-            let due = match purse.funds(now) {
-                Funds::Ample => often.due(),
-                Funds::Short => {
+            let due = match bucket.level(now) {
+                BucketLevel::Ample => often.due(),
+                BucketLevel::Short => {
                     first.get_or_insert(now);
                     seldom.due()
                 }
             };
             now = now.max(due) + cost;
             spent += cost;
-            purse.pay(now, cost);
+            bucket.spend(now, cost);
             often.done(now, cost);
             seldom.done(now, cost);
         }
@@ -223,11 +227,11 @@ fn what_happens_without_end_is_asked_as_it_was_paid_for() {
             "it was saved for a while: {first:?}"
         );
         let quiet = now + DAY * 30;
-        assert_eq!(purse.funds(quiet), Funds::Ample);
-        purse.pay(quiet, Duration::from_secs(26));
+        assert_eq!(bucket.level(quiet), BucketLevel::Ample);
+        bucket.spend(quiet, Duration::from_secs(26));
         assert_eq!(
-            purse.funds(quiet),
-            Funds::Short,
+            bucket.level(quiet),
+            BucketLevel::Short,
             "a month in which nothing happened is no licence"
         );
     }
@@ -257,7 +261,7 @@ fn findings_appear_with_who_stay_and_go() {
         [],
         "another layer tells nothing of it"
     );
-    let more = Kept {
+    let more = OpenFinding {
         message: "worse".to_owned(),
         ..irq()
     };
@@ -268,7 +272,7 @@ fn findings_appear_with_who_stay_and_go() {
     assert_eq!(
         (one.since_s, one.by[0].pid),
         (100, 77),
-        "since when and who are those of its appearing"
+        "since when and likely_writers are those of its appearing"
     );
     // Over a restart the state is text.
     let text = serde_json::to_string(&ledger).unwrap();
@@ -286,7 +290,7 @@ fn findings_appear_with_who_stay_and_go() {
 fn what_is_counted_is_one_finding_while_it_comes_again() {
     let mut ledger = Ledger::default();
     let effects = Layers::named(&["effects"]);
-    let arrived = |text: &str| Kept {
+    let arrived = |text: &str| OpenFinding {
         message: text.to_owned(),
         ..found("interrupt-arrived", "cpu1/irq4", "effects")
     };
@@ -359,7 +363,7 @@ fn only_a_write_that_bears_on_it_is_told() {
 #[test]
 fn memory_does_not_grow_with_findings() {
     let mut ledger = Ledger::default();
-    let many: Vec<Kept> = (0..5_000)
+    let many: Vec<OpenFinding> = (0..5_000)
         .map(|one| found("task-here", &one.to_string(), "tasks"))
         .collect();
     assert_eq!(ledger.update(many.clone(), Layers::all(), 1, &[]).len(), 1_000);
@@ -372,12 +376,12 @@ fn nobody_is_fought_for_ever() {
     let mut repairs = Repairs::default();
     let (one, other) = (found("lost", "/a", "knobs"), found("lost", "/b", "knobs"));
     let answers = [0, 1, 2, 3, 4, 5, 6].map(|at| repairs.may(&one, at));
-    assert_eq!(answers[..5], [May::Now; 5]);
-    assert_eq!(answers[5..], [May::NoMore, May::Left]);
-    assert_eq!(repairs.may(&other, 4), May::Now);
+    assert_eq!(answers[..5], [RepairDecision::Now; 5]);
+    assert_eq!(answers[5..], [RepairDecision::NoMore, RepairDecision::Left]);
+    assert_eq!(repairs.may(&other, 4), RepairDecision::Now);
     assert_eq!(
         repairs.may(&one, 700),
-        May::Now,
+        RepairDecision::Now,
         "after a while it is tried again"
     );
 }
@@ -386,20 +390,20 @@ fn nobody_is_fought_for_ever() {
 fn what_is_refused_is_told_once_and_tried_again_later() {
     let mut repairs = Repairs::default();
     let one = found("lost", "/a", "knobs");
-    assert_eq!(repairs.may(&one, 0), May::Now);
+    assert_eq!(repairs.may(&one, 0), RepairDecision::Now);
     assert!(repairs.outcome(&one, "EROFS", 0));
     assert_eq!(
         [1, 300, 599].map(|at| repairs.may(&one, at)),
-        [May::Left; 3],
+        [RepairDecision::Left; 3],
         "nobody tries it at every question"
     );
-    assert_eq!(repairs.may(&one, 601), May::Now);
+    assert_eq!(repairs.may(&one, 601), RepairDecision::Now);
     assert!(!repairs.outcome(&one, "EROFS", 601), "it was told");
-    assert_eq!(repairs.may(&one, 1_300), May::Now);
+    assert_eq!(repairs.may(&one, 1_300), RepairDecision::Now);
     assert!(repairs.outcome(&one, "EBUSY", 1_300), "that is something else");
-    assert_eq!(repairs.may(&one, 2_000), May::Now);
+    assert_eq!(repairs.may(&one, 2_000), RepairDecision::Now);
     repairs.outcome(&one, "", 2_000);
-    assert_eq!(repairs.may(&one, 2_001), May::Now);
+    assert_eq!(repairs.may(&one, 2_001), RepairDecision::Now);
     assert!(repairs.outcome(&one, "EBUSY", 2_001), "it was well in between");
     let many = |number: u32| found("lost", &number.to_string(), "knobs");
     let told = (0..5_000).filter(|number| repairs.outcome(&many(*number), "EROFS", 3_000));
@@ -469,7 +473,7 @@ fn datagrams_are_read_as_the_kernel_writes_them() {
     let device = uevent(b"offline@/devices/system/cpu/cpu1\0ACTION=offline\0").unwrap();
     assert_eq!(
         device,
-        Happening::Device {
+        Notification::Device {
             action: "offline".to_owned(),
             path: "/devices/system/cpu/cpu1".to_owned()
         }
@@ -477,6 +481,6 @@ fn datagrams_are_read_as_the_kernel_writes_them() {
     assert_eq!(uevent(b"libudev\0\xfe\xed\xca\xfe"), None);
     assert_eq!((uevent(b""), uevent(b"\xff@/x\0")), (None, None));
     let message = |kind: u16| [&16_u32.to_ne_bytes()[..], &kind.to_ne_bytes()[..], &[0; 10]].concat();
-    assert_eq!(link(&message(20)), Some(Happening::Network));
+    assert_eq!(link(&message(20)), Some(Notification::Network));
     assert_eq!((link(&message(24)), link(b"")), (None, None));
 }

@@ -5,9 +5,9 @@ use super::Form;
 /// A request is not longer, in bytes.
 pub const MOST_REQUEST: usize = 8 << 10;
 
-/// What the bytes that came so far ask for.
+/// What the bytes that have arrived ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum ScrapeRequest {
     /// They are no whole request yet.
     More,
     /// The metrics, in this form.
@@ -31,38 +31,38 @@ pub enum Refusal {
     Slow,
 }
 
-/// Understands a request.
+/// Parses a request.
 #[must_use]
-pub fn asked(bytes: &[u8]) -> Asked {
+pub fn parse_request(bytes: &[u8]) -> ScrapeRequest {
     let Some(end) = end(bytes) else {
         return match bytes.len() >= MOST_REQUEST {
-            true => Asked::Refused(Refusal::Long),
-            false => Asked::More,
+            true => ScrapeRequest::Refused(Refusal::Long),
+            false => ScrapeRequest::More,
         };
     };
     if end > MOST_REQUEST {
-        return Asked::Refused(Refusal::Long);
+        return ScrapeRequest::Refused(Refusal::Long);
     }
     let text = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default());
     let mut lines = text.lines();
     let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
     let [method, target, version] = words[..] else {
-        return Asked::Refused(Refusal::Bad);
+        return ScrapeRequest::Refused(Refusal::Bad);
     };
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
     if !is_method || !version.starts_with("HTTP/1.") || !target.starts_with('/') {
-        return Asked::Refused(Refusal::Bad);
+        return ScrapeRequest::Refused(Refusal::Bad);
     }
     if target.split('?').next() != Some("/metrics") {
-        return Asked::Refused(Refusal::Unknown);
+        return ScrapeRequest::Refused(Refusal::Unknown);
     }
     if method != "GET" {
-        return Asked::Refused(Refusal::Method);
+        return ScrapeRequest::Refused(Refusal::Method);
     }
     let accepts = lines.filter_map(|line| line.split_once(':'));
     let accepts = accepts.filter(|(name, _)| name.trim().eq_ignore_ascii_case("accept"));
     let accepts: Vec<&str> = accepts.map(|(_, value)| value).collect();
-    Asked::Metrics(wanted(&accepts.join(",")))
+    ScrapeRequest::Metrics(wanted(&accepts.join(",")))
 }
 
 /// The bytes of an answer in this form.
@@ -151,17 +151,17 @@ fn wanted(accept: &str) -> Form {
 mod tests {
     use super::*;
 
-    fn ask(text: &str) -> Asked {
-        asked(text.as_bytes())
+    fn ask(text: &str) -> ScrapeRequest {
+        parse_request(text.as_bytes())
     }
 
     #[test]
     fn what_is_asked() {
-        let text = Asked::Metrics(Form::Text);
+        let text = ScrapeRequest::Metrics(Form::Text);
         assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), text);
         assert_eq!(ask("GET /metrics?a=b HTTP/1.0\n\n"), text);
-        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n"), Asked::More);
-        assert_eq!(ask(""), Asked::More);
+        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n"), ScrapeRequest::More);
+        assert_eq!(ask(""), ScrapeRequest::More);
         for (request, refusal) in [
             ("GET / HTTP/1.1\r\n\r\n", Refusal::Unknown),
             ("GET /metricsx HTTP/1.1\r\n\r\n", Refusal::Unknown),
@@ -172,7 +172,7 @@ mod tests {
             ("\r\n\r\n", Refusal::Bad),
             ("\u{16}\u{3}\u{1} x y\r\n\r\n", Refusal::Bad),
         ] {
-            assert_eq!(ask(request), Asked::Refused(refusal), "{request:?}");
+            assert_eq!(ask(request), ScrapeRequest::Refused(refusal), "{request:?}");
             let answer = String::from_utf8(refusal.answer()).unwrap();
             let (head, body) = answer.split_once("\r\n\r\n").unwrap();
             assert!(
@@ -181,9 +181,12 @@ mod tests {
             );
         }
         let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(MOST_REQUEST));
-        assert_eq!(ask(&long), Asked::Refused(Refusal::Long));
-        assert_eq!(ask(&format!("{long}\r\n\r\n")), Asked::Refused(Refusal::Long));
-        assert_eq!(asked(&[0xff; 100]), Asked::More);
+        assert_eq!(ask(&long), ScrapeRequest::Refused(Refusal::Long));
+        assert_eq!(
+            ask(&format!("{long}\r\n\r\n")),
+            ScrapeRequest::Refused(Refusal::Long)
+        );
+        assert_eq!(parse_request(&[0xff; 100]), ScrapeRequest::More);
     }
 
     #[test]
@@ -211,7 +214,7 @@ mod tests {
             ("application/openmetrics-text;q=x", Form::Text),
         ] {
             let request = format!("GET /metrics HTTP/1.1\r\naCCept: {accept}\r\n\r\n");
-            assert_eq!(ask(&request), Asked::Metrics(form), "{accept}");
+            assert_eq!(ask(&request), ScrapeRequest::Metrics(form), "{accept}");
         }
     }
 }

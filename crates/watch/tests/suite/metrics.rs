@@ -5,7 +5,7 @@ use machine::{CpuId, CpuSet};
 use observe::{Class, Counters, CpuTimes, Sample};
 use plan::Level;
 use std::collections::BTreeMap;
-use watch::drift::{Kept, Ledger};
+use watch::drift::{Ledger, OpenFinding};
 use watch::metrics::{Daemon, Form, Known, MOST_FINDINGS, Since, Totals, Wanted, exposition};
 
 fn set(text: &str) -> CpuSet {
@@ -76,8 +76,8 @@ fn recorded() -> (Totals, CpuSet) {
     (totals, isolated)
 }
 
-fn finding(id: &str, subject: &str, level: Level, since_s: u64) -> Kept {
-    Kept {
+fn finding(id: &str, subject: &str, level: Level, since_s: u64) -> OpenFinding {
+    OpenFinding {
         id: id.to_owned(),
         subject: subject.to_owned(),
         partition: "rt".to_owned(),

@@ -1,11 +1,11 @@
 //! What was counted of each isolated CPU alone: page faults, idle states, frequency; and what this kernel counts nowhere.
 
 use super::Window;
-use crate::{Case, Found};
+use crate::{Case, CheckFinding};
 use observe::{CloseUp, IdleEntered, ThreadDid};
 use plan::Level;
 
-pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Vec<Found>) {
+pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Vec<CheckFinding>) {
     found.extend(faults(window, &close.threads));
     if let Some(entered) = close.idle.as_deref().filter(|entered| !entered.is_empty()) {
         found.push(idle(case, window, entered));
@@ -22,7 +22,7 @@ pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Ve
             window.seconds
         );
         found.push(
-            Found::new(Level::Warning, "throttled", window.subject(), message)
+            CheckFinding::new(Level::Warning, "throttled", window.subject(), message)
                 .fix("better cooling, or fewer busy CPUs; no setting stops it"),
         );
     }
@@ -30,7 +30,7 @@ pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Ve
 }
 
 /// Without a disk a fault costs microseconds, with one milliseconds.
-fn faults(window: &Window, threads: &[ThreadDid]) -> Option<Found> {
+fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
     let sum = |of: fn(&ThreadDid) -> u64| threads.iter().map(of).fold(0, u64::saturating_add);
     let (minor, major) = (sum(|one| one.minor_faults), sum(|one| one.major_faults));
     let level = match (minor, major) {
@@ -43,9 +43,9 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<Found> {
         minor.saturating_add(major),
         window.seconds
     );
-    let found = Found::new(level, "page-faults", window.subject(), message)
+    let found = CheckFinding::new(level, "page-faults", window.subject(), message)
         .fix("mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before work begins");
-    let of_thread = |found: Found, one: &ThreadDid| match (one.minor_faults, one.major_faults) {
+    let of_thread = |found: CheckFinding, one: &ThreadDid| match (one.minor_faults, one.major_faults) {
         (0, 0) => found,
         (minor, major) => found.seen(format!(
             "{} {}: {minor} without a disk, {major} with one",
@@ -56,7 +56,7 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<Found> {
 }
 
 /// A sleep within the limit is no fault: who wants none asks for it, and who does not busy-waits there or sleeps.
-fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> Found {
+fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
     let each: Vec<String> = entered
         .iter()
         .map(|one| format!("{} {}", one.name, one.count))
@@ -65,7 +65,7 @@ fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> Found {
     let limit = limit_us(case, window);
     let deepest = entered.iter().max_by_key(|one| one.latency_us);
     match (limit, deepest) {
-        (Some(limit), Some(deepest)) if deepest.latency_us > limit => Found::new(
+        (Some(limit), Some(deepest)) if deepest.latency_us > limit => CheckFinding::new(
             Level::Warning,
             "idle-too-deep",
             window.subject(),
@@ -102,7 +102,7 @@ fn limit_us(case: &Case, window: &Window) -> Option<u64> {
     }
 }
 
-fn uncounted(window: &Window, close: &CloseUp) -> Option<Found> {
+fn uncounted(window: &Window, close: &CloseUp) -> Option<CheckFinding> {
     let no_scheduler = window.cpu.context_switches.or(close.timeslices).is_none();
     let all = [
         (
@@ -125,6 +125,6 @@ fn uncounted(window: &Window, close: &CloseUp) -> Option<Found> {
         .collect();
     (!missing.is_empty()).then(|| {
         let message = format!("this kernel does not count: {}", missing.join(", "));
-        Found::new(Level::Info, "not-counted", window.subject(), message)
+        CheckFinding::new(Level::Info, "not-counted", window.subject(), message)
     })
 }

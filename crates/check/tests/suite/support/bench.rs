@@ -1,6 +1,6 @@
 //! What the tests of the layers share: a captured machine whose partition was in force, to be broken in the model.
 
-use check::{Case, Counters, Evidence, Found, Intention, Means, Source, Verdict, Wish, check, judge};
+use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, Source, Verdict, Wish, check, judge};
 use machine::{CpuId, CpuSet, Machine, settings};
 use observe::{Activity, Class, Counted, CpuActivity};
 use plan::{Intent, Level, PartitionName, Profile};
@@ -71,7 +71,7 @@ pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
 }
 
 impl Bench {
-    pub fn look(&self) -> (Vec<Found>, Verdict) {
+    pub fn look(&self) -> (Vec<CheckFinding>, Verdict) {
         let root = root();
         let settings = settings::for_cpus(&root, &self.wish.intent.cpus);
         let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);

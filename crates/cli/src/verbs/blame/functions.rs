@@ -11,7 +11,7 @@ use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
-use blame::{Functions, FunctionsTold, GapFunctions, LostRecords, Reader};
+use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, Reader};
 use events::Layout;
 use machine::{CpuId, CpuSet, Machine};
 use root::{Root, Tracefs};
@@ -313,8 +313,8 @@ pub struct Ended {
 
 impl Ended {
     /// The answer.
-    pub fn told(&self, gaps: Vec<GapFunctions>) -> FunctionsTold {
-        FunctionsTold {
+    pub fn told(&self, gaps: Vec<GapFunctions>) -> FunctionsReport {
+        FunctionsReport {
             by: self.why.is_none().then_some(TRACER),
             why: self.why.clone(),
             lost: self.lost_of.iter().map(|of| of.lost).sum(),
@@ -325,9 +325,9 @@ impl Ended {
 }
 
 /// Nobody could be asked, for that reason.
-pub fn nobody(why: &CommandError) -> FunctionsTold {
-    FunctionsTold {
+pub fn nobody(why: &CommandError) -> FunctionsReport {
+    FunctionsReport {
         why: Some(format!("{}: {}", why.what, why.why)),
-        ..FunctionsTold::default()
+        ..FunctionsReport::default()
     }
 }

@@ -9,7 +9,7 @@ use crate::CommandError;
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use apply::tracing::{Setting, Wanted};
-use blame::{Hwlat, HwlatTold};
+use blame::{Hwlat, HwlatReport};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
 use session::Session;
@@ -32,12 +32,12 @@ pub fn run(
     cpus: &CpuSet,
     time: Duration,
     threshold: Duration,
-) -> (HwlatTold, Option<Note>) {
+) -> (HwlatReport, Option<Note>) {
     // The kernel takes whole microseconds, and none would mean its own default.
     let threshold_us = u64::try_from(threshold.as_micros()).unwrap_or(u64::MAX).max(1);
-    let mut told = HwlatTold {
+    let mut told = HwlatReport {
         threshold_ns: threshold_us.saturating_mul(1_000),
-        ..HwlatTold::default()
+        ..HwlatReport::default()
     };
     match look(session, machine, cpus, time, threshold_us, &mut told) {
         Ok(left_behind) => {
@@ -57,7 +57,7 @@ fn look(
     cpus: &CpuSet,
     time: Duration,
     threshold_us: u64,
-    told: &mut HwlatTold,
+    told: &mut HwlatReport,
 ) -> Result<Option<Note>, CommandError> {
     let root = session.root();
     let tracefs = found(session)?;

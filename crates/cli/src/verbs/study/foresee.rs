@@ -1,6 +1,5 @@
 //! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
 
-use crate::program::aside;
 use crate::verbs::measure::policy::parse_policy;
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
@@ -8,8 +7,9 @@ use plan::{Intent, Plan, State};
 use root::{Root, input};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
+use session::own_process;
 use std::path::Path;
-use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
+use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, SourceText, Study, StudyError, parse};
 
 /// With this reason a study's changes stand in the journal.
 pub const REASON: &str = "study";
@@ -184,7 +184,7 @@ impl Foreseen {
 }
 
 /// An error with the file and the line that it is about.
-fn at(file: &Path, said: &Said, error: CommandError) -> CommandError {
+fn at(file: &Path, said: &SourceText, error: CommandError) -> CommandError {
     CommandError {
         what: format!(
             "{}: line {}: {}",
@@ -208,7 +208,7 @@ pub fn with_cpus(session: &Session, intent: &Intent, cpus: &CpuSet) -> Intent {
 
 /// CPUs for the load of a cell, where `rest` is what isolation leaves to everything else; without isolation it is nothing.
 pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Root) -> CpuSet {
-    let allowed = aside::allowed(root);
+    let allowed = own_process::allowed(root);
     match (rest, study.load_place) {
         (Some(rest), _) => allowed.and(rest),
         (None, LoadPlace::Everywhere) => allowed,

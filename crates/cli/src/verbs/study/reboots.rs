@@ -23,7 +23,7 @@ use session::Session;
 use session::boot_files::once;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use study::{Boot, Here, Next, Schedule, Sitting, Tried, next};
+use study::{Boot, Here, Next, RebootAttempt, Schedule, Sitting, next};
 
 /// Whether somebody said that this machine may be restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -293,8 +293,8 @@ fn entry(boot: &Boot, cpus: &CpuSet) -> OneBoot {
     }
 }
 
-fn tried(under_way: &UnderWay) -> Vec<Tried> {
-    let one = |step: &Restart| Tried {
+fn tried(under_way: &UnderWay) -> Vec<RebootAttempt> {
+    let one = |step: &Restart| RebootAttempt {
         sitting: Sitting {
             block: step.block,
             boot: step.boot,

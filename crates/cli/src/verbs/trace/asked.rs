@@ -1,7 +1,7 @@
 //! What `longest-run` and `max-latency` share: whose time is asked about, and how an answer in JSON says what it rests on.
 
 use super::input::Account;
-use blame::{Stretch, Whose};
+use blame::{Stretch, ThreadFilter};
 use serde::Serialize;
 use std::path::Path;
 
@@ -15,12 +15,12 @@ pub struct Asked {
 
 impl Asked {
     /// A thread by its number, or threads by their name.
-    pub fn whose(&self) -> Whose {
+    pub fn whose(&self) -> ThreadFilter {
         match &self.task {
-            None => Whose::Any,
+            None => ThreadFilter::Any,
             Some(task) => task
                 .parse()
-                .map_or_else(|_| Whose::Comm(task.clone()), Whose::Pid),
+                .map_or_else(|_| ThreadFilter::Comm(task.clone()), ThreadFilter::Pid),
         }
     }
 }

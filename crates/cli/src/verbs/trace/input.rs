@@ -2,7 +2,7 @@
 
 use super::latency::Latency;
 use crate::{CommandError, Status};
-use blame::{Happened, LongestRun, Reader, Scheduled, Step, Stretch, Whose};
+use blame::{KernelEvent, LongestRun, Reader, Step, Stretch, ThreadChange, ThreadFilter};
 use events::Event;
 use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
@@ -154,7 +154,7 @@ pub fn each_step(
 pub fn longest_runs(
     session: &Session,
     path: &Path,
-    whose: &Whose,
+    whose: &ThreadFilter,
 ) -> Result<(Vec<Stretch>, Account), CommandError> {
     let mut stepping = LongestRun::of(whose.clone());
     let mut each = |step: &Step| stepping.step(step);
@@ -172,7 +172,7 @@ pub fn longest_runs(
     Ok((stepping.end(), account))
 }
 
-fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &Whose) -> (Vec<Stretch>, Account) {
+fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &ThreadFilter) -> (Vec<Stretch>, Account) {
     let (formats, _) = file.description.formats();
     let (comms, correction) = (file.description.comms(), file.correction());
     let mut account = Account::default();
@@ -211,27 +211,27 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Comm
                 };
                 let happened = reader.read(&record);
                 let (mut next, mut left) = (String::new(), None);
-                if let Some(Happened::Switch { prev, next: to, .. }) = &happened {
+                if let Some(KernelEvent::Switch { prev, next: to, .. }) = &happened {
                     next = String::from_utf8_lossy(to.comm).into_owned();
                     left = Some(String::from_utf8_lossy(prev.comm).into_owned());
                 }
                 let what = match happened {
-                    Some(Happened::Switch {
+                    Some(KernelEvent::Switch {
                         prev_state, next: to, ..
-                    }) => Scheduled::Switch {
+                    }) => ThreadChange::Switch {
                         preempted: blame::could_go_on(prev_state),
                         next_pid: to.pid,
                         next_comm: &next,
                     },
-                    Some(Happened::Waking { thread, .. }) => Scheduled::Woken { pid: thread.pid },
-                    Some(Happened::Begun { pid, .. }) => Scheduled::Woken { pid },
+                    Some(KernelEvent::Waking { thread, .. }) => ThreadChange::Woken { pid: thread.pid },
+                    Some(KernelEvent::Begun { pid, .. }) => ThreadChange::Woken { pid },
                     None => {
                         let field = wakeup.as_ref().filter(|(id, _)| *id == common.id);
                         let pid = field.and_then(|(_, pid)| pid.number(record.payload, endian));
                         let pid = pid.and_then(|pid| i32::try_from(pid).ok());
-                        pid.map_or(Scheduled::Nothing, |pid| Scheduled::Woken { pid })
+                        pid.map_or(ThreadChange::Nothing, |pid| ThreadChange::Woken { pid })
                     }
-                    _ => Scheduled::Nothing,
+                    _ => ThreadChange::Nothing,
                 };
                 if let Some(left) = left {
                     comms.insert(common.pid, left);
@@ -263,7 +263,7 @@ const fn lost<'a>(cpu: u32) -> Step<'a> {
         at: 0,
         pid: 0,
         comm: "",
-        what: Scheduled::Lost,
+        what: ThreadChange::Lost,
     }
 }
 
@@ -323,19 +323,19 @@ fn step<'a>(event: &TextEvent<'a>) -> Step<'a> {
     let pid = |name: &str| event.field(name).and_then(|pid| pid.parse().ok());
     let what = match event.name {
         "sched_switch" => match pid("next_pid") {
-            Some(next_pid) => Scheduled::Switch {
+            Some(next_pid) => ThreadChange::Switch {
                 preempted: event
                     .field("prev_state")
                     .is_some_and(|state| state.starts_with('R')),
                 next_pid,
                 next_comm: event.field("next_comm").unwrap_or("<...>"),
             },
-            None => Scheduled::Nothing,
+            None => ThreadChange::Nothing,
         },
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
-            pid("pid").map_or(Scheduled::Nothing, |pid| Scheduled::Woken { pid })
+            pid("pid").map_or(ThreadChange::Nothing, |pid| ThreadChange::Woken { pid })
         }
-        _ => Scheduled::Nothing,
+        _ => ThreadChange::Nothing,
     };
     Step {
         cpu: event.cpu,

@@ -6,7 +6,7 @@ use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
 use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
-use blame::{Stretch, Whose};
+use blame::{Stretch, ThreadFilter};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
@@ -50,7 +50,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 Err(status) => return Ok(status),
             };
             if let (None, Some(pid)) = (&args.asked.task, recorded.pid) {
-                of = Whose::Pid(pid.cast_signed());
+                of = ThreadFilter::Pid(pid.cast_signed());
             }
             (args.record.out(), record::status(&args.record, &recorded, screen))
         }

@@ -1,6 +1,5 @@
 //! What is recorded: a command from its start to its end, or a stretch of time.
 
-use crate::program::aside::step_aside;
 use crate::program::attend::{Until, attend};
 use crate::program::child::{self, Begun, Child};
 use crate::program::offline::Hotplug;
@@ -10,6 +9,7 @@ use machine::{CpuSet, Machine};
 use measure::Note;
 use root::Root;
 use session::Session;
+use session::own_process::step_aside;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;

@@ -6,7 +6,7 @@ use session::Session;
 use session::boot_files::BootScene;
 use std::time::Duration;
 use verify::examination::{Examination, examine};
-use verify::intention::{CheckRequest, Declarations};
+use verify::intention::{CheckScope, Declarations};
 
 /// What `check` is asked.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl Asking {
     /// # Errors
     /// As `check`.
     pub fn look(&self, session: &Session, window: Duration) -> Result<Examination, CommandError> {
-        let asked = CheckRequest {
+        let asked = CheckScope {
             cpus: self.cpus.as_deref(),
             profile: Profile::Minimal,
             declarations: Declarations::OfMachine,

@@ -2,8 +2,8 @@
 
 use super::asked::Asking;
 use super::scene;
-use crate::program::aside;
 use session::Session;
+use session::own_process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub fn run(
         match asking.look(session, WINDOW) {
             Ok(looked) => {
                 let scene = scene::of(&looked);
-                aside::step_aside(root, &scene.isolated);
+                own_process::step_aside(root, &scene.isolated);
                 // Who is gone needs no scene.
                 let _ = out.send(scene);
             }

@@ -2,8 +2,8 @@
 
 use super::Args;
 use super::asked::Asking;
-use super::daemon::{kept, once};
 use crate::{CommandError, Screen, Status};
+use daemon::{kept, once};
 use observe::Sample;
 use session::Session;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The thread that looks at the counters, once for each moment.
 
 use super::ran::Runs;
-use crate::program::aside;
 use observe::{Sample, activity};
 use session::Session;
+use session::own_process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant, SystemTime};
@@ -37,7 +37,7 @@ pub fn run(
         if let Some(newer) = scenes.try_iter().last()
             && newer != scene
         {
-            aside::step_aside(root, &newer.isolated);
+            own_process::step_aside(root, &newer.isolated);
             scene = newer;
             is_new = true;
         }

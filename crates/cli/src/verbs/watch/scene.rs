@@ -1,6 +1,6 @@
 //! What `check` looked at and found, as the scene of the view.
 
-use check::{Case, Found, judge};
+use check::{Case, CheckFinding, judge};
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
 use plan::Level;
 use verify::examination::Examination;
@@ -39,7 +39,7 @@ pub fn of(looked: &Examination) -> Scene {
     }
 }
 
-fn seen(one: &Found, cases: &[Case], isolated: &CpuSet) -> Seen {
+fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
     let finding = &one.finding;
     let of_partition = || {
         let mine = cases

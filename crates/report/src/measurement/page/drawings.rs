@@ -1,8 +1,8 @@
 //! The drawings of one kind of measurement: how its samples are distributed, how even the period was, and when it was worst.
 
 use super::pictures;
+use crate::page::CPUS;
 use crate::page::heat_map::{self, heat_map};
-use crate::page::parts::CPUS;
 use crate::page::strip::{Strip, gaps};
 use measure::{Kind, Measurement};
 use std::fmt::Write as _;

@@ -1,10 +1,11 @@
 //! The statistics of every CPU: its samples, and in rows of their own what the same wake-ups say by their schedule and their
 //! period; then its accounts and what the run proves.
 
-use super::super::{due, lines, maybe_mean, maybe_time, own};
+use crate::measurement::accounts::{due, lines, own};
+use crate::page::CPUS;
 use crate::page::escape::unit;
-use crate::page::parts::CPUS;
 use crate::style::{counted, grouped};
+use crate::units::{maybe_mean, maybe_time};
 use measure::{Distribution, Measurement, ThreadResult};
 use std::fmt::Write as _;
 

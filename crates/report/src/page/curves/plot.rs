@@ -1,8 +1,8 @@
 //! The plane that curves are drawn in: its scales, its grid, and what stands at which place of it.
 
 use super::{Curve, Scale, Step};
-use crate::measurement::time;
 use crate::page::escape::{html, unit};
+use crate::units::time;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 960.0;

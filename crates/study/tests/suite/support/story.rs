@@ -2,7 +2,7 @@
 
 use machine::CpuSet;
 use std::time::Duration;
-use study::{Here, Next, Schedule, Sitting, Study, Tried, next, parse};
+use study::{Here, Next, RebootAttempt, Schedule, Sitting, Study, next, parse};
 
 pub fn of(axes: &str, seed: u64) -> Study {
     let text = format!(
@@ -21,7 +21,7 @@ pub const OTHER: &str = "6.1.0-30-rt-amd64";
 pub struct Story {
     pub study: Study,
     pub schedule: Schedule,
-    pub tried: Vec<Tried>,
+    pub tried: Vec<RebootAttempt>,
     pub boots: usize,
     pub line: &'static str,
     pub release: &'static str,
@@ -61,7 +61,7 @@ impl Story {
     }
 
     pub fn note(&mut self, sitting: Sitting, came_up: bool) {
-        self.tried.push(Tried {
+        self.tried.push(RebootAttempt {
             sitting,
             came_up,
             done: self.schedule.done(),

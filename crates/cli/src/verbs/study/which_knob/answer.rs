@@ -3,7 +3,7 @@
 use crate::Screen;
 use crate::verbs::study::directory::Directory;
 use crate::verbs::study::outcome::{self, CellJson};
-use ::study::which_knob::{Answered, answered, least_repetitions};
+use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
 use formats::Recording;
 use serde::Serialize;
 use terminal::Form;
@@ -17,13 +17,13 @@ struct Report<'a> {
     least_repetitions: usize,
     summary: Vec<String>,
     cells: Vec<CellJson<'a>>,
-    knobs: &'a [Answered<'a>],
+    knobs: &'a [KnobAnswer<'a>],
 }
 
 /// What the results of such a study show.
 pub fn answer(directory: &Directory, results: &[Vec<Recording>], screen: &mut Screen) {
     let study = &directory.study;
-    let answers = answered(&study.which_knob, &mut |[without, with]| {
+    let answers = knob_answers(&study.which_knob, &mut |[without, with]| {
         let set = |place| outcome::set(study, results, place);
         Some(compare::compared(&set(without)?, &set(with)?))
     });

@@ -1,0 +1,72 @@
+//! Counters of the kernel beside the events: they report how often a CPU was interrupted and by what, never for how long.
+//! Where nothing could be traced they are all that there is.
+
+use crate::answer::{Confidence, CpuAnswer, Interruption, Subject};
+use observe::{Class, CpuActivity};
+
+/// What counters said about the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Time that the hypervisor took, in nanoseconds (`/proc/stat`).
+    pub steal_ns: Option<u64>,
+    /// System management interrupts (MSR 0x34).
+    pub smi: Option<u64>,
+}
+
+impl CpuAnswer {
+    /// Lets counters speak for time that no event accounts for. What they do not cover stays unexplained.
+    pub fn confirm(&mut self, counted: Counted) {
+        let stolen = counted.steal_ns.unwrap_or(0).min(self.unexplained_ns);
+        self.unexplained_ns -= stolen;
+        self.explained_ns += stolen;
+        let rows = [
+            (Class::Steal, "the hypervisor", 0, stolen),
+            (Class::Firmware, "SMI", counted.smi.unwrap_or(0), 0),
+        ];
+        for (class, name, count, total_ns) in rows.into_iter().filter(|(_, _, count, ns)| count + ns > 0) {
+            self.interruptions.push(Interruption {
+                class,
+                name: name.to_owned(),
+                count,
+                total_ns,
+                max_ns: 0,
+                transition_ns: 0,
+                culprit: None,
+                confidence: Confidence::Counted,
+                fix: String::new(),
+                why: String::new(),
+                subject: Subject::None,
+            });
+        }
+        self.sort();
+    }
+
+    /// Adds what counters said about the same time. Their rows have a count and no time.
+    pub fn count(&mut self, activity: &CpuActivity) {
+        // Nobody looked whether something of the kernel ran in a gap.
+        self.outside = 0;
+        for counted in activity.interrupts.iter().chain(&activity.softirqs) {
+            let is_number = counted.name.bytes().all(|byte| byte.is_ascii_digit());
+            let name = match (is_number, counted.what.split_whitespace().next_back()) {
+                (true, Some(action)) => format!("irq {} {action}", counted.name),
+                (false, Some(_)) => counted.what.clone(),
+                (_, None) => counted.name.clone(),
+            };
+            self.interruptions.push(Interruption {
+                class: counted.class,
+                name,
+                count: counted.count,
+                total_ns: 0,
+                max_ns: 0,
+                transition_ns: 0,
+                culprit: None,
+                confidence: Confidence::Counted,
+                fix: String::new(),
+                why: String::new(),
+                subject: Subject::default(),
+            });
+        }
+        self.interruptions
+            .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    }
+}

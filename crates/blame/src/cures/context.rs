@@ -1,0 +1,258 @@
+//! What a machine has already, and so which commands would change something there.
+
+use super::Cure;
+use machine::{CpuId, CpuSet, Interrupt, Machine, Settings};
+use plan::parameters::Price;
+use plan::{Intent, PartitionName, Profile, State, knobs, plan_beside, takes};
+use std::collections::BTreeSet;
+
+/// Knobs that cures name and no profile holds.
+const BY_NAME: &[&str] = &["check_interval", "fair_server", "sched_rt_runtime_us"];
+
+/// The first kernel in which the fair server took the place of real-time throttling (`kernel/sched/deadline.c`).
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
+/// What decides which cure can be had. Without a machine nothing is known, and nothing is taken for absent.
+#[derive(Clone, Debug, Default)]
+pub struct CureContext {
+    /// CPUs that are asked about. A command that isolates names all of them.
+    pub asked: CpuSet,
+    /// Partitions of ours that are in force.
+    pub in_force: Vec<Intent>,
+    /// Why `apply` would refuse the CPUs; nothing where it would not.
+    pub refusal: Option<String>,
+    /// Knobs that this machine does not have.
+    pub absent: BTreeSet<&'static str>,
+    /// Major and minor number of its kernel; nothing where unknown.
+    pub kernel: Option<(u32, u32)>,
+    /// CPUs whose tick may stop; nothing where unknown.
+    pub nohz_full: Option<CpuSet>,
+    /// CPUs whose RCU callbacks run elsewhere; nothing where unknown.
+    pub rcu_nocbs: Option<CpuSet>,
+    /// CPUs that managed interrupts avoid.
+    pub managed_irq: CpuSet,
+    /// Whether its kernel is known not to take `isolcpus=managed_irq`.
+    pub lacks_managed_irq: bool,
+    /// Whether the kernel can stop ticks at all (`CONFIG_NO_HZ_FULL`); nothing where unknown.
+    pub can_stop_ticks: Option<bool>,
+    /// Whether there is a boot loader whose files we can edit; nothing where unknown.
+    pub can_boot_set: Option<bool>,
+    /// Its interrupts.
+    pub interrupts: Vec<Interrupt>,
+    /// Threads of the program itself.
+    pub own: Vec<i32>,
+}
+
+impl CureContext {
+    /// That of a machine. It should have been read with interrupts.
+    #[must_use]
+    pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, asked: &CpuSet) -> CureContext {
+        let taken = in_force
+            .iter()
+            .fold(CpuSet::new(), |taken, intent| taken.or(&intent.cpus));
+        let mut context = CureContext {
+            asked: asked.clone(),
+            kernel: machine.kernel.version,
+            nohz_full: machine.isolation.nohz_full.clone(),
+            rcu_nocbs: machine.isolation.rcu_nocbs.clone(),
+            managed_irq: managed_irq(machine),
+            lacks_managed_irq: machine.kernel.lacks_managed_irq(),
+            can_stop_ticks: machine
+                .kernel
+                .config
+                .as_ref()
+                .map(|config| config.contains_key("CONFIG_NO_HZ_FULL")),
+            interrupts: machine.interrupts.clone().unwrap_or_default(),
+            ..CureContext::default()
+        };
+        // All that a cure may name, at once: the plan tells which of them are there.
+        let mut all = Intent::new(PartitionName::default(), asked.minus(&taken), Profile::Strict);
+        for knob in BY_NAME {
+            all.with.insert((*knob).to_owned(), None);
+        }
+        let others = if all.cpus.is_empty() {
+            all.cpus = asked.clone();
+            Vec::new()
+        } else {
+            in_force.clone()
+        };
+        match plan_beside(machine, settings, &all, &others) {
+            Ok(plan) => {
+                let absent = plan.knobs.iter().filter(|knob| knob.state == State::Absent);
+                context.absent = absent.map(|knob| knob.name).collect();
+            }
+            Err(refusal) => context.refusal = Some(in_a_line(&refusal.to_string())),
+        }
+        context.in_force = in_force;
+        context
+    }
+
+    /// Whether this kernel stops real-time threads for a part of each period so that others can run, as it was before the
+    /// fair server (`kernel/sched/rt.c`).
+    pub(super) fn throttles(&self) -> bool {
+        self.kernel.is_some_and(|version| version < FAIR_SERVER_SINCE)
+    }
+
+    /// The partition that has this CPU.
+    pub(super) fn partition(&self, cpu: u32) -> Option<&Intent> {
+        self.in_force
+            .iter()
+            .find(|intent| intent.cpus.contains(CpuId(cpu)))
+    }
+
+    /// A partition around the CPU: tasks, kernel threads that may be moved, interrupts and load balancing leave it.
+    pub(super) fn isolate(&self, cpu: u32, why: &str) -> Cure {
+        match (self.partition(cpu), &self.refusal) {
+            (Some(intent), _) => {
+                Cure::nothing(format!("partition {} has this CPU already; {why}", intent.name))
+            }
+            (None, Some(refusal)) => Cure::nothing(refusal.clone()),
+            (None, None) => Cure::Command {
+                command: self.apply(),
+                why: why.to_owned(),
+            },
+        }
+    }
+
+    /// The knob, which may carry a value, for the partition of this CPU.
+    pub(super) fn knob(&self, cpu: u32, text: &str, why: &str) -> Cure {
+        let name = text.split('=').next().unwrap_or(text);
+        let price = knobs::knob(name).filter(|knob| knob.price == Price::Safety);
+        let why = match price {
+            Some(knob) => format!("{why}; its price: {}", knob.side_effects),
+            None => why.to_owned(),
+        };
+        if self.absent.contains(name) {
+            return Cure::nothing(format!("this machine has no {name}; {why}"));
+        }
+        match (self.partition(cpu), &self.refusal) {
+            (Some(intent), _) if takes(intent, name) => Cure::nothing(format!(
+                "{name} is in force for partition {} already (`quietcore explain {name}` says how to verify it); {why}",
+                intent.name
+            )),
+            (Some(intent), _) => Cure::Command {
+                command: format!("{} --with {text}", again(intent)),
+                why,
+            },
+            (None, Some(refusal)) => Cure::nothing(refusal.clone()),
+            (None, None) => Cure::Command {
+                command: match self.is_usual(text) {
+                    true => self.apply(),
+                    false => format!("{} --with {text}", self.apply()),
+                },
+                why,
+            },
+        }
+    }
+
+    /// Whether a partition without further words sets this knob, to the value that is meant.
+    fn is_usual(&self, text: &str) -> bool {
+        takes(
+            &Intent::new(PartitionName::default(), self.asked.clone(), Profile::default()),
+            text,
+        )
+    }
+
+    /// The partition of this CPU once more, for what somebody else has changed since.
+    pub(super) fn once_more(&self, cpu: u32, why: &str) -> Cure {
+        match self.partition(cpu) {
+            Some(intent) => Cure::Command {
+                command: again(intent),
+                why: why.to_owned(),
+            },
+            None => self.isolate(cpu, why),
+        }
+    }
+
+    /// A partition without a scheduling domain. Where there is one, the CPU idled when it was made (`apply::Busy`
+    /// keeps it busy then), and is asked to balance for as long as that one stands.
+    pub(super) fn leave_domains(&self, cpu: u32, why: &str) -> Cure {
+        match self.partition(cpu) {
+            Some(intent) if !intent.balances_inside() => self.once_more(
+                cpu,
+                "it idled when it left the scheduler's domains, so busy CPUs ask it to balance for them for as long as this \
+                 partition stands; making it anew keeps the CPU busy in that moment",
+            ),
+            _ => self.isolate(cpu, why),
+        }
+    }
+
+    /// The words on the boot line that isolate the CPUs.
+    pub(super) fn boot(&self, why: &str) -> Cure {
+        match (&self.refusal, self.can_boot_set) {
+            (Some(refusal), _) => Cure::nothing(format!("{refusal}; {why}")),
+            (None, Some(false)) => Cure::nothing(format!(
+                "{why}; no boot loader was found here whose files quietcore can edit: `quietcore plan --cpus {}` shows the words for \
+                 the boot line",
+                self.asked
+            )),
+            (None, _) => Cure::Command {
+                command: format!("quietcore boot set --cpus {}", self.asked),
+                why: format!("{why}; from the next boot on"),
+            },
+        }
+    }
+
+    /// A thread that should not be here.
+    pub(super) fn leave(&self, cpu: u32, pid: i32, why: &str) -> Cure {
+        match self.partition(cpu) {
+            Some(_) if self.own.contains(&pid) => Cure::nothing(format!("it is the program itself; {why}")),
+            Some(intent) => Cure::Command {
+                command: match intent.name == PartitionName::default() {
+                    true => format!("quietcore move --out --pid {pid}"),
+                    false => format!("quietcore move --out --pid {pid} --from {}", intent.name),
+                },
+                why: why.to_owned(),
+            },
+            None => self.isolate(cpu, why),
+        }
+    }
+
+    /// Makes a partition of those CPUs that have none, under a name that is free.
+    fn apply(&self) -> String {
+        let is_free = |name: &str| self.in_force.iter().all(|intent| intent.name.as_str() != name);
+        let taken = |cpus: CpuSet, intent: &Intent| cpus.minus(&intent.cpus);
+        let cpus = self.in_force.iter().fold(self.asked.clone(), taken);
+        let usual = PartitionName::default();
+        if is_free(usual.as_str()) {
+            return format!("quietcore apply --cpus {cpus}");
+        }
+        let name = (2..)
+            .map(|number| format!("{usual}{number}"))
+            .find(|name| is_free(name));
+        format!(
+            "quietcore apply --cpus {cpus} --partition {}",
+            name.unwrap_or_default()
+        )
+    }
+}
+
+fn again(intent: &Intent) -> String {
+    format!("quietcore apply --resize {}", intent.arguments())
+}
+
+/// What and why of a refusal, without what to do next.
+fn in_a_line(refusal: &str) -> String {
+    refusal.lines().take(2).collect::<Vec<_>>().join(": ")
+}
+
+/// CPUs of the flag `managed_irq` of `isolcpus=`.
+fn managed_irq(machine: &Machine) -> CpuSet {
+    let Some(line) = &machine.kernel.cmdline else {
+        return CpuSet::new();
+    };
+    let values = line
+        .all("isolcpus")
+        .filter_map(|parameter| parameter.value.as_deref());
+    values
+        .filter_map(|value| {
+            let words: Vec<&str> = value.split(',').collect();
+            let first = words
+                .iter()
+                .position(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+            let flagged = words.iter().take(first).any(|word| *word == "managed_irq");
+            let list = words.get(first..)?.join(",");
+            flagged.then(|| CpuSet::parse_list(&list).ok()).flatten()
+        })
+        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+}

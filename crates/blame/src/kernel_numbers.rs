@@ -1,0 +1,118 @@
+//! Names of system calls and softirqs by their number, and filters of events for those that interrupt other CPUs: system
+//! calls that change mappings or masks, and `membarrier`. Their numbers on the architectures that we run on (`arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h`,
+//! `arch/arm/tools`).
+
+#[cfg(target_arch = "x86_64")]
+const CALLS: &[(i64, &str)] = &[
+    (9, "mmap"),
+    (10, "mprotect"),
+    (11, "munmap"),
+    (12, "brk"),
+    (25, "mremap"),
+    (28, "madvise"),
+    (203, "sched_setaffinity"),
+    (324, "membarrier"),
+];
+
+#[cfg(target_arch = "aarch64")]
+const CALLS: &[(i64, &str)] = &[
+    (222, "mmap"),
+    (226, "mprotect"),
+    (215, "munmap"),
+    (214, "brk"),
+    (216, "mremap"),
+    (233, "madvise"),
+    (122, "sched_setaffinity"),
+    (283, "membarrier"),
+];
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const CALLS: &[(i64, &str)] = &[
+    (192, "mmap2"),
+    (125, "mprotect"),
+    (91, "munmap"),
+    (45, "brk"),
+    (163, "mremap"),
+    (220, "madvise"),
+    (241, "sched_setaffinity"),
+    (389, "membarrier"),
+];
+
+/// A system call as the answer names it. The kernel's event has only the number, and does not say when a 32-bit program of
+/// another table made it, so the answer has both.
+pub(crate) fn call_label(nr: i64) -> String {
+    match usize::try_from(nr).ok().and_then(syscalls::Sysno::new) {
+        Some(call) => format!("system call {} ({nr})", call.name()),
+        None => format!("system call {nr}"),
+    }
+}
+
+/// The name of such a call; nothing for any other one.
+pub(crate) fn call_name(nr: i64) -> Option<&'static str> {
+    CALLS
+        .iter()
+        .find(|(number, _)| *number == nr)
+        .map(|(_, name)| *name)
+}
+
+/// A filter of `raw_syscalls` that lets only these through, on all CPUs.
+#[must_use]
+pub fn interrupting_calls() -> String {
+    let each: Vec<String> = CALLS
+        .iter()
+        .map(|(number, _)| format!("id == {number}"))
+        .collect();
+    each.join(" || ")
+}
+
+/// Names of softirqs by their number, the same since 2.6.39 (`include/linux/interrupt.h`).
+const SOFTIRQS: &[&str] = &[
+    "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
+];
+
+/// The name of a softirq as `/proc/softirqs` writes it.
+pub(crate) fn softirq_name(vec: u32) -> &'static str {
+    SOFTIRQS.get(vec as usize).copied().unwrap_or("softirq")
+}
+
+/// The softirq that completes disk requests.
+pub(crate) const SOFTIRQ_BLOCK: u32 = 4;
+
+/// The first of the softirqs that work for a thread: packets and disk requests. The others serve the CPU itself.
+const NET_TX: u32 = 2;
+
+/// Whether a softirq works for a thread.
+pub(crate) const fn serves_thread(vec: u32) -> bool {
+    matches!(vec, NET_TX..=SOFTIRQ_BLOCK)
+}
+
+/// A filter of `irq/softirq_raise` that lets only these through: whoever asked for them may be why they interrupt another CPU.
+#[must_use]
+pub fn serving_softirqs() -> String {
+    format!("(vec >= {NET_TX} && vec <= {SOFTIRQ_BLOCK})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_its_name_and_its_number_and_one_of_no_table_the_number_alone() {
+        let (munmap, _) = CALLS
+            .iter()
+            .find(|(_, name)| *name == "munmap")
+            .copied()
+            .unwrap_or_default();
+        assert_eq!(call_label(munmap), format!("system call munmap ({munmap})"));
+        assert_eq!(call_label(9_000), "system call 9000");
+        // What the kernel shows of a call that is none.
+        assert_eq!(call_label(-1), "system call -1");
+    }
+
+    #[test]
+    fn the_calls_that_interrupt_have_the_numbers_of_this_machine() {
+        for (number, name) in CALLS {
+            assert_eq!(call_label(*number), format!("system call {name} ({number})"));
+        }
+    }
+}

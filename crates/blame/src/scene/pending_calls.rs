@@ -1,0 +1,148 @@
+//! Interrupts that one CPU sends another: who sent the one that begins, and what for.
+
+use super::{IN_INTERRUPT, Now, Scene};
+use crate::answer::{Confidence, Culprit};
+use crate::context::Context;
+use crate::kernel_event::Callee;
+use crate::origins::{Send, To};
+use observe::Class;
+
+/// From asking for a function call to interrupting a CPU for it no more time passes, also where an emulator stops the CPU in
+/// between.
+const ASKING_NS: u64 = 200_000_000;
+
+/// A function call that a CPU is asking others for, before it interrupts them.
+pub(super) struct PendingCall {
+    at: u64,
+    pid: i32,
+    call: u64,
+    pub(super) to: To,
+    pub(super) by: Culprit,
+}
+
+impl Scene<'_> {
+    /// An interrupt is sent to a CPU.
+    pub(super) fn sent(&mut self, now: &Now, cpu: u32, to: To, by: Culprit) {
+        let (at, asked) = (now.at, now.at);
+        self.origins.sent(cpu, Send { at, asked, to, by });
+    }
+
+    /// An interrupt is sent to a CPU for what was asked before.
+    pub(super) fn sent_for(&mut self, now: &Now, cpu: u32, asking: &PendingCall, by: Culprit) {
+        let (at, asked, to) = (now.at, asking.at, asking.to);
+        self.origins.sent(cpu, Send { at, asked, to, by });
+    }
+
+    /// Somebody else has asked for a function call since, and sent no interrupt for it: one was on its way.
+    fn asked_beside(&self, send: &Send) -> bool {
+        let mut waiting = self.asking.values();
+        waiting.any(|asking| asking.at >= send.asked && asking.pid != send.by.pid)
+    }
+
+    /// Somebody asks for a function call.
+    pub(super) fn asks(&mut self, now: &Now, what: Callee, callsite: u64, call: u64) {
+        let place = (now.cpu, now.common.flags & IN_INTERRUPT);
+        let is_same = |asking: &PendingCall| asking.call == call && asking.pid == now.common.pid;
+        // What queues a request is called by what it was asked of, whose caller says more.
+        if call != 0 && self.asking.get(&place).is_some_and(is_same) {
+            return;
+        }
+        let by = self
+            .chains
+            .in_call(self.culprit(now, Some(self.callsite(callsite))));
+        let to = match what {
+            Callee::Woken => To::TakeWoken,
+            // On a kernel whose requests are laid out otherwise this is no function.
+            Callee::Function(address) => match self.names.symbol(address) {
+                Some(symbol) if symbol.offset > 0 => To::CallSome,
+                None if address == 0 => To::CallSome,
+                _ => To::Call(address),
+            },
+        };
+        let (at, pid) = (now.at, now.common.pid);
+        self.asking.insert(
+            place,
+            PendingCall {
+                at,
+                pid,
+                call,
+                to,
+                by,
+            },
+        );
+    }
+
+    /// Who asked for the call that a CPU is interrupted for now.
+    pub(super) fn asked(&mut self, now: &Now, callsite: u64) -> PendingCall {
+        let asking = self.asking.remove(&(now.cpu, now.common.flags & IN_INTERRUPT));
+        let is_it = |asking: &PendingCall| {
+            asking.pid == now.common.pid && now.at.saturating_sub(asking.at) <= ASKING_NS
+        };
+        asking.filter(is_it).unwrap_or_else(|| PendingCall {
+            at: now.at,
+            pid: now.common.pid,
+            call: 0,
+            to: To::CallSome,
+            by: self
+                .chains
+                .in_call(self.culprit(now, Some(self.callsite(callsite)))),
+        })
+    }
+
+    /// Who sent the interrupt that begins.
+    pub(super) fn sender_of(&mut self, context: &mut Context, now: &Now) {
+        let found = match context.class {
+            Class::Reschedule => self
+                .origins
+                .sender(now.cpu, now.at, |send| send.to == To::Reschedule),
+            Class::FunctionCall => self
+                .origins
+                .sender(now.cpu, now.at, |send| send.to != To::Reschedule),
+            Class::Tick => {
+                if let Some(kept) = self.tick_kept.get(&now.cpu) {
+                    context.detail(format!("kept for {kept}"));
+                }
+                None
+            }
+            _ => None,
+        };
+        let Some((send, others_sent)) = found else {
+            return;
+        };
+        // Without events of the functions that are called, nobody tells whose the time of each is.
+        let is_shared = context.class == Class::FunctionCall
+            && !self.tells.calls
+            && (others_sent || self.asked_beside(&send));
+        match send.to {
+            To::Call(callback) => {
+                let function = self.function(callback);
+                if function.contains("flush_tlb") {
+                    context.class = Class::TlbShootdown;
+                }
+                // That which calls what was asked for says nothing; the functions that it calls have events of their own.
+                if !function.starts_with("generic_smp_call_function") {
+                    context.detail(function);
+                }
+            }
+            // The kernel's own name for what takes woken threads.
+            To::TakeWoken => context.detail("sched_ttwu_pending".to_owned()),
+            To::Reschedule | To::CallSome => {}
+        }
+        context.culprit = Some(send.by);
+        if !self.tells.sends || is_shared {
+            context.confidence = Confidence::Inferred;
+        }
+    }
+
+    /// Who flushed, on a kernel that does not tell who sent the interrupt.
+    pub(super) fn flusher_of(&self, context: &mut Context, now: &Now) {
+        const FLIGHT_NS: u64 = 1_000_000;
+        let flush = self.flush.as_ref().filter(|(at, by)| {
+            by.cpu != now.cpu && now.at.saturating_sub(*at) <= FLIGHT_NS && context.culprit.is_none()
+        });
+        if let Some((_, by)) = flush {
+            context.culprit = Some(by.clone());
+            context.confidence = Confidence::Inferred;
+        }
+    }
+}

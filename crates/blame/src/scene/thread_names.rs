@@ -1,0 +1,51 @@
+//! Names of threads, and threads whose birth may be among events that were lost: they may be children of the program that is
+//! watched, so it is not certain that they are strangers.
+
+use super::Scene;
+use crate::answer::Confidence;
+use crate::cpu::Cpu;
+use std::collections::HashMap;
+
+impl Scene<'_> {
+    /// Names of threads that no event has told.
+    pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
+        for (pid, comm) in comms {
+            if self.recent_comms.get(&pid).is_none() {
+                self.hear_of(pid);
+                self.comms.entry(pid).or_insert(comm);
+            }
+        }
+    }
+
+    /// The name of a thread, as the last event or the names from before have it.
+    pub(super) fn comm(&self, pid: i32) -> String {
+        match pid {
+            0 => "<idle>".to_owned(),
+            pid => self
+                .recent_comms
+                .get(&pid)
+                .or_else(|| self.comms.get(&pid))
+                .cloned()
+                .unwrap_or_else(|| "<...>".to_owned()),
+        }
+    }
+
+    /// A thread that was not known before the first loss, and whose birth nobody has told, may be a child of one that is.
+    pub(super) fn hear_of(&mut self, pid: i32) {
+        if self.has_lost
+            && pid != 0
+            && self.recent_comms.get(&pid).is_none()
+            && !self.comms.contains_key(&pid)
+        {
+            self.unborn.put(pid, ());
+        }
+    }
+
+    /// Who runs in the victim's place may be one of its children.
+    pub(super) fn may_be_child(&self, cpu: &mut Cpu, pid: i32) {
+        let is_unsure = cpu.victims.grows() && self.unborn.get(&pid).is_some();
+        if let Some(task) = cpu.instead().filter(|_| is_unsure) {
+            task.confidence = Confidence::Inferred;
+        }
+    }
+}

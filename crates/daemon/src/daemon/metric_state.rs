@@ -1,0 +1,85 @@
+//! What the daemon knows, handed to whoever gives its metrics.
+
+use super::Daemon;
+use check::Intention;
+use session::seconds_now;
+use watch::drift::Line;
+use watch::metrics::{self, Since, Wanted};
+
+/// What the metrics need and nobody else counts.
+#[derive(Default)]
+pub struct Counts {
+    /// Layers were asked so often.
+    pub questions: u64,
+    /// A source left something out so often.
+    pub lost: u64,
+    /// When layers were asked last, in seconds since 1970.
+    pub checked_s: Option<u64>,
+}
+
+/// The CPUs that somebody wants, by partition.
+pub fn wanted(intention: &Intention) -> Vec<Wanted> {
+    let of = |wish: &check::Wish| Wanted {
+        partition: wish.intent.name.as_str().to_owned(),
+        cpus: wish.intent.cpus.clone(),
+    };
+    intention.wishes.iter().map(of).collect()
+}
+
+impl Daemon<'_> {
+    /// Gives metrics as the configuration asks for it, and hands over what is new. After each turn, before the state is
+    /// written: `memory.is_new` still says whether the findings are others.
+    pub(super) fn tell_metrics(&mut self) {
+        let mut lines = self.metrics.follow(self.session, &self.configuration);
+        // Who begins now has heard of nothing.
+        let is_new = self.memory.is_new || !lines.is_empty();
+        lines.extend(self.metrics.lines());
+        for line in lines {
+            self.say(Line::new(seconds_now(), "metrics", line));
+        }
+        self.metrics.know(|known| {
+            let daemon = known.daemon.get_or_insert_default();
+            daemon.started_s = self.memory.started_s;
+            daemon.questions = self.counts.questions;
+            daemon.lost = self.counts.lost;
+            daemon.log_lines_lost = self.outlets.lost_ever();
+            daemon.configuration_error.clone_from(&self.configuration.error);
+            known.checked_s = self.counts.checked_s;
+            if !is_new {
+                return;
+            }
+            let sources = self.sources.shown().into_iter();
+            daemon.sources = sources
+                .map(|(name, why)| (name.to_owned(), why.is_empty()))
+                .collect();
+            known.since = Since::Seen;
+            known.level = Some(self.configuration.watching.level);
+            known.ledger = self.memory.ledger.clone();
+            known.version = env!("CARGO_PKG_VERSION").to_owned();
+            if let Some(looked) = &self.looked {
+                known.kernel = looked.machine.kernel.release.clone().unwrap_or_default();
+                known.isolated = wanted(&looked.intention);
+                known.said_by = looked.intention.source.text().to_owned();
+            }
+        });
+    }
+}
+
+/// The same for who asks once: since when something stands is not known then.
+pub fn once(
+    machine: &machine::Machine,
+    intention: &Intention,
+    standing: Vec<watch::drift::OpenFinding>,
+) -> metrics::Known {
+    metrics::Known {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: machine.kernel.release.clone().unwrap_or_default(),
+        isolated: wanted(intention),
+        said_by: intention.source.text().to_owned(),
+        level: Some(plan::Level::Info),
+        ledger: watch::drift::Ledger { standing, more: 0 },
+        since: Since::Unknown,
+        checked_s: Some(seconds_now()),
+        ..metrics::Known::default()
+    }
+}

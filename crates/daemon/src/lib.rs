@@ -1,0 +1,20 @@
+//! Watches a machine until it is stopped: sources report changes, `check` runs again, and what appears or ends goes to a log, the
+//! journal, commands and metrics. It repairs what is lost where that is asked for.
+
+mod alerts;
+mod configuration;
+mod daemon;
+mod folders;
+mod memory;
+mod metrics;
+mod observation;
+mod outlets;
+mod repairs;
+mod rounds;
+mod service;
+mod sources;
+mod threads;
+mod webhook;
+
+pub use daemon::{DaemonOptions, LOG, once, run};
+pub use observation::kept;

@@ -1,0 +1,299 @@
+//! Metrics of the daemon: a thread of its own serves them and writes the textfile, so that no scraper holds up the watch.
+//!
+//! It is there only where `[watch]` asks for one of the two. Counters are read when somebody wants them, at most once a
+//! second. What the daemon knows is handed over; what goes wrong comes back as lines for the log.
+
+mod serving;
+
+use crate::configuration::Configuration;
+use machine::CpuSet;
+use observe::Sample;
+use plan::declared::Watching;
+use root::output::{Draft, Durability, Readers};
+use root::{Root, told};
+use serving::Server;
+use session::Session;
+use session::own_process::step_aside;
+use session::seconds_now;
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use watch::metrics::{Form, Known, Totals, exposition};
+
+/// Counters are not read more often.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// A result of a measurement is not read more often, nor one that is longer, in bytes.
+const RESULTS: (Duration, u64) = (Duration::from_secs(60), 16 << 20);
+
+/// A port that could not be had is tried again after this time.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// Lines for the log that wait at most.
+const MOST_LINES: usize = 16;
+
+/// The daemon's side.
+#[derive(Default)]
+pub struct Metrics {
+    shared: Arc<Shared>,
+    outlet: Option<Outlet>,
+    /// The thread ends when this does.
+    wake: Option<UnixStream>,
+}
+
+#[derive(Default)]
+struct Shared {
+    known: Mutex<Known>,
+    lines: Mutex<Vec<String>>,
+}
+
+/// Where metrics go, as the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Outlet {
+    listen: Option<SocketAddr>,
+    textfile: Option<String>,
+    every: Duration,
+    results: Option<String>,
+}
+
+impl Metrics {
+    /// Begins, changes or ends what the configuration asks for. Says what is worth a line.
+    pub fn follow(&mut self, session: &Session, configuration: &Configuration) -> Vec<String> {
+        let wanted = Outlet::of(&configuration.watching);
+        if wanted == self.outlet {
+            return Vec::new();
+        }
+        (self.outlet, self.wake) = (wanted, None);
+        let Some(outlet) = self.outlet.clone() else {
+            return vec!["metrics are no longer given".to_owned()];
+        };
+        let mut lines = vec![outlet.text()];
+        let (root, shared) = (session.shared_root(), Arc::clone(&self.shared));
+        let begun = UnixStream::pair().and_then(|(ours, wake)| {
+            let thread = std::thread::Builder::new().name("metrics".to_owned());
+            thread.spawn(move || Giver::new(root, outlet, shared, wake).run())?;
+            Ok(ours)
+        });
+        match begun {
+            Ok(ours) => self.wake = Some(ours),
+            // The configuration is not followed, so that it is tried again when it is read again.
+            Err(error) => {
+                self.outlet = None;
+                lines.push(format!("no metrics are given: {error}"));
+            }
+        }
+        lines
+    }
+
+    /// Hands over what is known now; nothing is copied while nobody wants it.
+    pub fn know(&self, tell: impl FnOnce(&mut Known)) {
+        if self.outlet.is_some() {
+            tell(&mut lock(&self.shared.known));
+        }
+    }
+
+    /// What went wrong, or well again, since the last time.
+    pub fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.shared.lines))
+    }
+}
+
+impl Outlet {
+    fn of(watching: &Watching) -> Option<Outlet> {
+        let is_wanted = watching.listen.is_some() || watching.textfile.is_some();
+        is_wanted.then(|| Outlet {
+            listen: watching.listen,
+            textfile: watching.textfile.clone(),
+            every: Duration::from_secs(watching.textfile_every_s),
+            results: watching.results.clone(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let port = self.listen.map(|address| match address.ip().is_loopback() {
+            true => format!("served at http://{address}/metrics"),
+            false => format!("served at http://{address}/metrics to everybody who reaches it"),
+        });
+        let file = self.textfile.as_ref().map(|path| format!("written to {path}"));
+        let both: Vec<String> = port.into_iter().chain(file).collect();
+        format!("metrics are to be {}", both.join(" and "))
+    }
+}
+
+/// The thread's side.
+struct Giver {
+    root: Arc<Root>,
+    outlet: Outlet,
+    shared: Arc<Shared>,
+    wake: UnixStream,
+    gathered: Gathered,
+    port: Trouble,
+    file: Trouble,
+}
+
+/// What is wrong with an outlet or a source now.
+#[derive(Default)]
+struct Trouble(Option<String>);
+
+/// What was read for metrics, and when.
+#[derive(Default)]
+struct Gathered {
+    totals: Totals,
+    read_at: Option<Instant>,
+    measured: Option<formats::Recording>,
+    measured_at: Option<Instant>,
+    results: Trouble,
+    aside_of: CpuSet,
+}
+
+impl Giver {
+    fn new(root: Arc<Root>, outlet: Outlet, shared: Arc<Shared>, wake: UnixStream) -> Giver {
+        Giver {
+            root,
+            outlet,
+            shared,
+            wake,
+            gathered: Gathered::default(),
+            port: Trouble::default(),
+            file: Trouble::default(),
+        }
+    }
+
+    fn run(mut self) {
+        let mut server: Option<Server> = None;
+        let (mut listen_at, mut write_at) = (Instant::now(), Instant::now());
+        loop {
+            let now = Instant::now();
+            if let Some(address) = self.outlet.listen
+                && server.is_none()
+                && listen_at <= now
+            {
+                let opened =
+                    Server::open(address).map_err(|error| format!("{address} cannot be served: {error}"));
+                listen_at = now + AGAIN;
+                self.port.note(
+                    &self.shared,
+                    opened.as_ref().err().cloned(),
+                    &format!("{address} is served"),
+                );
+                server = opened.ok();
+            }
+            if let Some(path) = self.outlet.textfile.clone()
+                && write_at <= now
+            {
+                write_at = now + self.outlet.every;
+                let text = self
+                    .gathered
+                    .give(&self.root, &self.outlet, &self.shared, Form::Text);
+                let written = write(Path::new(&path), &text);
+                self.file
+                    .note(&self.shared, written.err(), &format!("{path} is written"));
+            }
+            let next_listen = (self.outlet.listen.is_some() && server.is_none()).then_some(listen_at);
+            let next_write = self.outlet.textfile.is_some().then_some(write_at);
+            let until = next_listen.into_iter().chain(next_write).min();
+            let Giver {
+                root,
+                outlet,
+                shared,
+                wake,
+                gathered,
+                ..
+            } = &mut self;
+            let is_over = match &mut server {
+                Some(server) => server.attend(wake.as_fd(), until, &mut |form| {
+                    gathered.give(root, outlet, shared, form)
+                }),
+                None => {
+                    let limit = until.map_or(AGAIN, |until| until.saturating_duration_since(Instant::now()));
+                    told::wait(&[wake.as_fd()], limit).first() == Some(&true)
+                }
+            };
+            if is_over {
+                return;
+            }
+        }
+    }
+}
+
+impl Trouble {
+    /// Trouble is a line when it is new, and another one when it is over.
+    fn note(&mut self, shared: &Shared, error: Option<String>, good: &str) {
+        let line = match (&self.0, &error) {
+            (known, Some(error)) if known.as_ref() != Some(error) => {
+                Some(format!("metrics: {error}; it is tried again"))
+            }
+            (Some(_), None) => Some(format!("metrics: {good} again")),
+            _ => None,
+        };
+        self.0 = error;
+        let mut lines = lock(&shared.lines);
+        if lines.len() < MOST_LINES {
+            lines.extend(line);
+        }
+    }
+}
+
+impl Gathered {
+    /// The text of now.
+    fn give(&mut self, root: &Root, outlet: &Outlet, shared: &Shared, form: Form) -> String {
+        let mut known = lock(&shared.known).clone();
+        let isolated = known.cpus();
+        let are_others = self.aside_of != isolated;
+        if are_others {
+            step_aside(root, &isolated);
+            self.aside_of = isolated.clone();
+        }
+        if are_others || self.read_at.is_none_or(|at| at.elapsed() >= FRESH) {
+            self.totals
+                .add(&Sample::take(root), observe::timeslices(root), &isolated);
+            self.read_at = Some(Instant::now());
+        }
+        if let Some(path) = &outlet.results
+            && self.measured_at.is_none_or(|at| at.elapsed() >= RESULTS.0)
+        {
+            let read = measured(Path::new(path));
+            self.results
+                .note(shared, read.as_ref().err().cloned(), &format!("{path} is read"));
+            self.measured = read.ok();
+            self.measured_at = Some(Instant::now());
+        }
+        known.measured = self.measured.clone();
+        if let Some(daemon) = &mut known.daemon {
+            daemon.cpu_ns = u64::try_from(session::own_process::cpu_time().as_nanos()).unwrap_or(u64::MAX);
+            daemon.resident_bytes = resident_bytes(root);
+        }
+        exposition(form, &known, &self.totals, seconds_now())
+    }
+}
+
+/// The last measurement. One that is being written is no whole one yet.
+fn measured(path: &Path) -> Result<formats::Recording, String> {
+    let bytes = root::input::bytes(path, RESULTS.1).map_err(|error| error.to_string())?;
+    formats::read(&mut bytes.as_slice()).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// The second number of `/proc/self/statm`, in pages.
+fn resident_bytes(root: &Root) -> Option<u64> {
+    let text = root.text("/proc/self/statm").ok().flatten()?;
+    let pages: u64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let written = || {
+        let mut draft = Draft::create(path, Readers::Everybody)?;
+        draft.append(text.as_bytes())?;
+        draft.place(Durability::Cached)
+    };
+    let written: Result<(), root::RootError> = written();
+    written.map_err(|error| error.to_string())
+}
+
+/// What somebody else left half done is no more than a number that is a moment old.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

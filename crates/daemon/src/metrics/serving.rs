@@ -1,0 +1,329 @@
+//! Metrics over HTTP: one thread, a few connections at a time, each with an end in time, whoever is on the other side.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+use watch::metrics::{Form, MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
+
+/// Connections at a time. For one more the oldest that has not asked yet is closed, else the oldest.
+const MOST: usize = 64;
+
+/// So long may a connection take to ask. A scraper asks as soon as it is connected.
+const TO_ASK: Duration = Duration::from_secs(1);
+
+/// So long may it take to receive its answer.
+const TO_RECEIVE: Duration = Duration::from_secs(5);
+
+/// A port that is served.
+pub struct Server {
+    listener: TcpListener,
+    /// In the order in which they came.
+    open: Vec<Connection>,
+    to_ask: Duration,
+}
+
+struct Connection {
+    stream: TcpStream,
+    until: Instant,
+    state: State,
+}
+
+enum State {
+    Asking(Vec<u8>),
+    Getting { answer: Vec<u8>, sent: usize },
+    Over,
+}
+
+impl Server {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The port is taken, or the address is not this machine's.
+    pub fn open(address: SocketAddr) -> std::io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Server {
+            listener,
+            open: Vec::new(),
+            to_ask: TO_ASK,
+        })
+    }
+
+    /// Attends to everybody until `wake` becomes readable (`true`) or the time is up. `give` makes the text.
+    pub fn attend(
+        &mut self,
+        wake: BorrowedFd,
+        until: Option<Instant>,
+        give: &mut dyn FnMut(Form) -> String,
+    ) -> bool {
+        loop {
+            let now = Instant::now();
+            if until.is_some_and(|until| until <= now) {
+                return false;
+            }
+            let soonest = self.open.iter().map(|one| one.until).chain(until).min();
+            let limit = soonest.map(|time| time.saturating_duration_since(now));
+            let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+            fds.push(PollFd::new(&self.listener, PollFlags::IN));
+            fds.extend(self.open.iter().map(|one| match one.state {
+                State::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
+                _ => PollFd::new(&one.stream, PollFlags::IN),
+            }));
+            let limit = limit.map(|limit| Timespec {
+                tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: limit.subsec_nanos().into(),
+            });
+            if poll(&mut fds, limit.as_ref()).is_err() {
+                // Interrupted, or out of memory for a moment.
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            let told: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            if told.first() == Some(&true) {
+                return true;
+            }
+            let now = Instant::now();
+            for (one, told) in self.open.iter_mut().zip(told.iter().skip(2)) {
+                // First the time: who takes a byte now and then would stay for ever.
+                if one.until <= now {
+                    one.late(now);
+                } else if *told {
+                    one.go_on(now, give);
+                }
+            }
+            self.open.retain(|one| !matches!(one.state, State::Over));
+            if told.get(1) == Some(&true) {
+                self.accept(now, give);
+            }
+        }
+    }
+
+    /// Accepts as many as there may be at a time; those that are open get their turn before more.
+    fn accept(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
+        for _ in 0..MOST {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // Without descriptors left it would be reported again at once.
+                Err(_) => return std::thread::sleep(Duration::from_millis(50)),
+            };
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.open.len() >= MOST {
+                let silent = self
+                    .open
+                    .iter()
+                    .position(|one| matches!(one.state, State::Asking(_)));
+                self.open.remove(silent.unwrap_or(0));
+            }
+            let mut one = Connection {
+                stream,
+                until: now + self.to_ask,
+                state: State::Asking(Vec::new()),
+            };
+            // What it asks is often there already.
+            one.go_on(now, give);
+            if !matches!(one.state, State::Over) {
+                self.open.push(one);
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn go_on(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
+        if let State::Asking(heard) = &mut self.state {
+            let mut piece = [0; MOST_REQUEST];
+            match self.stream.read(&mut piece) {
+                Ok(0) => return self.state = State::Over,
+                Ok(length) => heard.extend(piece.iter().take(length)),
+                Err(error) if is_for_later(&error) => return,
+                Err(_) => return self.state = State::Over,
+            }
+            let answer = match parse_request(heard) {
+                ScrapeRequest::More => return,
+                ScrapeRequest::Metrics(form) => answer(form, &give(form)),
+                ScrapeRequest::Refused(refusal) => refusal.answer(),
+            };
+            self.get(now, answer);
+        }
+        self.send();
+    }
+
+    /// Who has not asked in time is told so; who does not take its answer is left.
+    fn late(&mut self, now: Instant) {
+        match self.state {
+            State::Asking(_) => {
+                self.get(now, Refusal::Slow.answer());
+                self.send();
+            }
+            _ => self.state = State::Over,
+        }
+    }
+
+    fn get(&mut self, now: Instant, answer: Vec<u8>) {
+        self.until = now + TO_RECEIVE;
+        self.state = State::Getting { answer, sent: 0 };
+    }
+
+    fn send(&mut self) {
+        let State::Getting { answer, sent } = &mut self.state else {
+            return;
+        };
+        while let Some(rest) = answer.get(*sent..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(length) if length > 0 => *sent += length,
+                Err(error) if is_for_later(&error) => return,
+                _ => return self.state = State::Over,
+            }
+        }
+        self.state = State::Over;
+    }
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    /// Serves `body` at a port that was free; the other end of the pair ends it.
+    fn serve(body: String) -> (SocketAddr, UnixStream) {
+        serve_within(TO_ASK, body)
+    }
+
+    /// The same with another time to ask.
+    fn serve_within(to_ask: Duration, body: String) -> (SocketAddr, UnixStream) {
+        let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        server.to_ask = to_ask;
+        let address = server.listener.local_addr().unwrap();
+        let (wake, other) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || while !server.attend(wake.as_fd(), None, &mut |_| body.clone()) {});
+        (address, other)
+    }
+
+    fn connect(address: SocketAddr) -> TcpStream {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// All that comes until the other side closes; a side that never closes fails after a minute.
+    fn rest(mut stream: TcpStream) -> String {
+        let mut text = Vec::new();
+        let ended = stream.read_to_end(&mut text);
+        assert!(
+            ended
+                .as_ref()
+                .err()
+                .is_none_or(|error| error.kind() == ErrorKind::ConnectionReset),
+            "{ended:?}"
+        );
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = connect(address);
+        stream.write_all(request.as_bytes()).unwrap();
+        rest(stream)
+    }
+
+    #[test]
+    fn a_request_in_pieces_is_answered_and_others_are_refused() {
+        let (address, _wake) = serve("a 1\n".to_owned());
+        let mut slow = connect(address);
+        for piece in ["GET /met", "rics HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
+            slow.write_all(piece.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let told = rest(slow);
+        assert!(
+            told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n"),
+            "{told}"
+        );
+        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(ask(address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert!(ask(address, "\n\n").starts_with("HTTP/1.1 400 "));
+    }
+
+    /// Whoever sends no request is refused at once, and not read to its end.
+    #[test]
+    fn garbage_and_a_header_without_end_are_refused() {
+        let (address, _wake) = serve("a 1\n".to_owned());
+        let garbage: Vec<u8> = (0..MOST_REQUEST)
+            .map(|place| u8::try_from(place * 31 % 251).unwrap())
+            .collect();
+        let endless = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), &vec![b'x'; 1 << 20]].concat();
+        let full = endless.get(..MOST_REQUEST).unwrap();
+        for (bytes, wanted) in [
+            (full, "HTTP/1.1 431 "),
+            (&garbage, "HTTP/1.1 4"),
+            (b"\x16\x03\x01\x02\n\n", "HTTP/1.1 400 "),
+        ] {
+            let mut stream = connect(address);
+            stream.write_all(bytes).unwrap();
+            let told = rest(stream);
+            assert!(told.starts_with(wanted), "{wanted}: {told}");
+        }
+        // Of a whole megabyte the kernel throws the rest away, and with it what was answered.
+        let mut stream = connect(address);
+        let _ = stream.write_all(&endless);
+        let told = rest(stream);
+        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431 "), "{told}");
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+    }
+
+    /// With more time to ask than the scraper waits, it is served only because the oldest make room.
+    #[test]
+    fn silent_connections_do_not_hold_up_a_scrape() {
+        let (address, _wake) = serve_within(Duration::from_secs(600), "a 1\n".to_owned());
+        let silent: Vec<TcpStream> = (0..500).map(|_| connect(address)).collect();
+        for _ in 0..3 {
+            assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+        }
+        let oldest = silent.into_iter().next().unwrap();
+        assert_eq!(rest(oldest), "", "the oldest was closed");
+    }
+
+    /// All places are taken by some who never end their request and some who never read a long answer: the next one is served, and
+    /// each of them has an end.
+    #[test]
+    fn who_never_ends_a_request_or_never_reads_hurts_nobody() {
+        const LONG: usize = 32 << 20;
+        let (address, _wake) = serve("x".repeat(LONG));
+        let mut held: Vec<TcpStream> = (0..MOST).map(|_| connect(address)).collect();
+        for (place, stream) in held.iter_mut().enumerate() {
+            let request = if place < 2 {
+                "GET /metrics HTTP/1.1\r\n\r\n"
+            } else {
+                "GET /metr"
+            };
+            stream.write_all(request.as_bytes()).unwrap();
+        }
+        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        let unended = held.pop().unwrap();
+        assert!(rest(unended).starts_with("HTTP/1.1 408 "));
+        let unread = held.swap_remove(0);
+        std::thread::sleep(TO_RECEIVE);
+        let got = rest(unread).len();
+        assert!(got > 0 && got < LONG, "{got} bytes were still to be had");
+    }
+
+    #[test]
+    fn it_ends_when_its_other_end_is_gone() {
+        let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let (wake, other) = UnixStream::pair().unwrap();
+        drop(other);
+        assert!(server.attend(wake.as_fd(), None, &mut |_| String::new()));
+        let past = Instant::now();
+        let (wake, _other) = UnixStream::pair().unwrap();
+        assert!(!server.attend(wake.as_fd(), Some(past), &mut |_| String::new()));
+    }
+}

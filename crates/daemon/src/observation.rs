@@ -1,0 +1,241 @@
+//! One question to `check`: only what the asked layers are about is read, the rest is as it was when it was last asked.
+//!
+//! Whoever changes what is kept is heard of and has it read anew: a CPU that comes or goes and a control group that is
+//! written ask for the partition, and with that for the whole machine; so does each round.
+
+use crate::configuration::Configuration;
+use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
+use machine::{Machine, settings};
+use observe::Activity;
+use plan::Profile;
+use plan::declared::Watching;
+use root::Failure;
+use root::Root;
+use session::Session;
+use session::boot_files::BootScene;
+use session::declared::DeclaredFile;
+use verify::boot_verdict::examine_boot_on;
+use verify::counting::Counted;
+use verify::examination::{cases, cases_from};
+use verify::intention::{self, CheckScope, Declarations};
+use watch::drift::{Layers, OpenFinding};
+
+/// What was seen and found.
+pub struct Observation {
+    /// What is wanted.
+    pub intention: Intention,
+    /// The machine; with tasks where these were asked for.
+    pub machine: Machine,
+    /// What the asked layers found.
+    pub found: Vec<CheckFinding>,
+    cases: Vec<Case>,
+}
+
+/// Asks some layers. `last` is what was seen before; without it everything is read.
+///
+/// # Errors
+/// As `check`.
+pub fn look(
+    session: &Session,
+    cpus: Option<&str>,
+    configuration: &Configuration,
+    layers: Layers,
+    last: Option<Observation>,
+) -> Result<Observation, Failure> {
+    let root = session.root();
+    let (machine, known) = match last.filter(|_| !layers.has("partition")) {
+        None => (whole(session, layers), Vec::new()),
+        Some(last) => (partly(root, layers, last.machine), last.cases),
+    };
+    let boot = match layers.has("boot line") {
+        true => {
+            let scene = BootScene::read(session)?;
+            let counted = Counted::nothing("the daemon counts on its own");
+            // Never the file as it is now: half of one would keep every layer from being asked.
+            let nothing = DeclaredFile::empty();
+            let file = configuration.file.as_ref().unwrap_or(&nothing);
+            Some(examine_boot_on(&scene, Some(file), &machine, counted)?.verdict)
+        }
+        false => None,
+    };
+    let intention = wanted(session, &machine, cpus, configuration.file.as_ref())?;
+    let cases = match layers.has("knobs") {
+        true => cases(session, &machine, &intention),
+        false => cases_from(session, &machine, &intention, |wish, concerned| {
+            let is_same = |case: &&Case| {
+                case.wish.intent.name == wish.intent.name && case.wish.intent.cpus == wish.intent.cpus
+            };
+            let plan = known
+                .iter()
+                .find(is_same)
+                .and_then(|case| case.plan.as_ref().ok());
+            plan.map_or_else(|| settings::for_cpus(root, concerned), |plan| plan.found.clone())
+        }),
+    };
+    let counters = Counters::Unseen("effects are counted by the rounds".to_owned());
+    let evidence = Evidence {
+        machine: &machine,
+        counters: &counters,
+        boot: boot.as_ref(),
+    };
+    let found = check_layers(&evidence, &cases, |layer| layers.has(layer.name));
+    Ok(Observation {
+        intention,
+        machine,
+        found,
+        cases,
+    })
+}
+
+/// What is wanted where the file is such.
+///
+/// # Errors
+/// CPUs that are not there, and declarations that cannot be met here.
+pub fn wanted(
+    session: &Session,
+    machine: &Machine,
+    cpus: Option<&str>,
+    file: Option<&DeclaredFile>,
+) -> Result<Intention, Failure> {
+    let asked = CheckScope {
+        cpus,
+        profile: Profile::Minimal,
+        declarations: Declarations::These(file),
+    };
+    intention::find(session, machine, &asked)
+}
+
+fn whole(session: &Session, layers: Layers) -> Machine {
+    let root = session.root();
+    session.refresh();
+    let machine = session.machine();
+    let machine = match layers.has("tasks") {
+        true => machine.with_task_cgroups(root),
+        false => machine.with_attendants(root),
+    };
+    machine.with_interrupts(root)
+}
+
+fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
+    let mut machine = Machine {
+        unreadable: Vec::new(),
+        ..last
+    };
+    if layers.has("tasks") {
+        machine.tasks = None;
+        machine = machine.with_task_cgroups(root);
+    } else if layers.has("neighbours") {
+        machine.tasks = None;
+        machine = machine.with_attendants(root);
+    }
+    if layers.has("neighbours") {
+        machine = machine.with_neighbours(root);
+    }
+    if layers.has("knobs") {
+        machine = machine.with_isolation(root);
+    }
+    match layers.has("interrupts") {
+        true => machine.with_interrupts(root),
+        false => machine,
+    }
+}
+
+impl Observation {
+    /// What is told of it.
+    pub fn kept(&self, watching: &Watching) -> Vec<OpenFinding> {
+        self.found
+            .iter()
+            .filter(|one| is_told(one, watching))
+            .map(kept)
+            .collect()
+    }
+
+    /// Whether a partition of that name is in force: only there is something that could be set again.
+    pub fn is_in_force(&self, partition: &str) -> bool {
+        let mut wishes = self.intention.wishes.iter();
+        wishes.any(|wish| wish.intent.name.as_str() == partition && wish.means == Means::Partition)
+    }
+
+    /// What was counted since the last round, held against the machine as it was last seen.
+    pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<OpenFinding>, Layers) {
+        let counters = Counters::Seen(activity);
+        let evidence = Evidence {
+            machine: &self.machine,
+            counters: &counters,
+            boot: None,
+        };
+        let found = check_layers(&evidence, &self.cases, |layer| layer.name == "effects");
+        let told = found
+            .iter()
+            .filter(|one| is_told(one, watching))
+            .map(kept)
+            .collect();
+        (told, Layers::named(&["effects"]))
+    }
+}
+
+/// Whether somebody wants to hear of a finding.
+pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
+    one.finding.level >= watching.level && !watching.ignore.iter().any(|pattern| one.is_meant_by(pattern))
+}
+
+/// A finding as it is remembered.
+pub fn kept(one: &CheckFinding) -> OpenFinding {
+    OpenFinding {
+        id: one.finding.id.clone(),
+        subject: one.finding.subject.clone(),
+        partition: one.partition.clone(),
+        layer: one.layer.to_owned(),
+        level: one.finding.level,
+        message: one.finding.message.clone(),
+        fix: one.finding.fix.clone(),
+        knob: one.knob().map(str::to_owned),
+        since_s: 0,
+        seen_s: 0,
+        by: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::CpuSet;
+
+    /// A question about one part reads that part: what the plan of a knob is made from is in several of the machine.
+    #[test]
+    fn what_is_asked_for_is_read_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let set = |default: &str, workqueue: &str| {
+            write("proc/irq/default_smp_affinity", default);
+            write("sys/devices/virtual/workqueue/cpumask", workqueue);
+        };
+        let masks = |machine: &Machine| {
+            let isolation = &machine.isolation;
+            [&isolation.default_smp_affinity, &isolation.workqueue_cpumask]
+                .map(|mask| mask.as_ref().map(CpuSet::to_string))
+        };
+        let wanted = |default: &str, workqueue: &str| [default, workqueue].map(|list| Some(list.to_owned()));
+        write("sys/devices/system/cpu/possible", "0-3\n");
+        set("7\n", "7\n");
+        let live = root::Live::rehearsal(dir.path());
+        let session = Session::on(live, &terminal::StandardError::Normal);
+        let root = session.root();
+        let machine = whole(&session, Layers::all());
+        assert_eq!(masks(&machine), wanted("0-2", "0-2"));
+        assert_eq!(machine.irqbalance_sockets, [] as [&str; 0]);
+        set("f\n", "f\n");
+        write("run/irqbalance/irqbalance1.sock", "");
+        let machine = partly(root, Layers::named(&["tasks", "interrupts"]), machine);
+        assert_eq!(masks(&machine), wanted("0-2", "0-2"), "nobody asked for it");
+        let machine = partly(root, Layers::named(&["knobs"]), machine);
+        assert_eq!(masks(&machine), wanted("0-3", "0-3"));
+        assert_eq!(machine.irqbalance_sockets, [] as [&str; 0], "nobody asked for it");
+        let machine = partly(root, Layers::named(&["neighbours"]), machine);
+        assert_eq!(machine.irqbalance_sockets, ["irqbalance1.sock"]);
+    }
+}

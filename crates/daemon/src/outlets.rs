@@ -1,0 +1,221 @@
+//! Where lines go: the log, and systemd's journal where that is wanted.
+
+use plan::Level;
+use root::{Failure, Status};
+use root::{RootError, datagram, log};
+use std::path::{Path, PathBuf};
+use watch::drift::{Line, text};
+
+/// The log.
+pub struct Outlets {
+    path: PathBuf,
+    error: Option<RootError>,
+    lost: u64,
+    lost_ever: u64,
+    is_back: bool,
+}
+
+impl Outlets {
+    /// Into this file.
+    pub fn new(path: &Path) -> Outlets {
+        Outlets {
+            path: path.to_owned(),
+            error: None,
+            lost: 0,
+            lost_ever: 0,
+            is_back: false,
+        }
+    }
+
+    /// Says what is wrong with a log that was named and cannot have a file: whoever misspells a folder wants to know.
+    ///
+    /// # Errors
+    /// A folder that is not there.
+    pub fn place(&self) -> Result<(), Failure> {
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+        match folder.filter(|_| self.path != Path::new(super::LOG)) {
+            None => Ok(()),
+            Some(folder) => Err(self.refused(format!("there is no folder {}", folder.display()))),
+        }
+    }
+
+    /// The first line decides whether there is a log at all. A disk may be full for a while, now as later: that is told, and
+    /// keeps nobody from watching.
+    ///
+    /// # Errors
+    /// What else kept that line from being written.
+    pub fn begun(&self) -> Result<(), Failure> {
+        let is_full = |error: &&RootError| matches!(error.errno(), Some(libc::ENOSPC | libc::EDQUOT));
+        match self.error.as_ref().filter(|error| !is_full(error)) {
+            None => Ok(()),
+            Some(why) => Err(self.refused(why.to_string())),
+        }
+    }
+
+    fn refused(&self, why: String) -> Failure {
+        Failure::new(
+            Status::Unable,
+            format!("the log {} cannot be written", report::safe(&self.path())),
+            report::safe(&why),
+            "make the folder or the room for it, or name another file with --log",
+        )
+    }
+
+    /// Its path.
+    pub fn path(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Writes a line. One that cannot be written is counted, and the next one is tried all the same.
+    pub fn say(&mut self, line: &Line, to_journal: bool) {
+        match log::append(&self.path, &text(line)) {
+            Ok(()) => self.is_back = self.error.is_some(),
+            Err(error) => {
+                self.error = Some(error);
+                self.lost = self.lost.saturating_add(1);
+                self.lost_ever = self.lost_ever.saturating_add(1);
+            }
+        }
+        if to_journal {
+            // Where no journal listens there is still the log.
+            let _ = datagram::send(datagram::JOURNAL, &of_journal(line));
+        }
+    }
+
+    /// Lines that were lost since the beginning.
+    pub fn lost_ever(&self) -> u64 {
+        self.lost_ever
+    }
+
+    /// What is wrong with the log now.
+    pub fn trouble(&self) -> Option<String> {
+        self.error
+            .as_ref()
+            .map(|error| format!("{error}; {} lines lost", self.lost))
+    }
+
+    /// After a time without room, one line that says how much is missing.
+    pub fn recovered(&mut self, now_s: u64) -> Option<Line> {
+        if !std::mem::take(&mut self.is_back) {
+            return None;
+        }
+        let error = self
+            .error
+            .take()
+            .map_or_else(String::new, |error| error.to_string());
+        let lost = std::mem::take(&mut self.lost);
+        Some(Line::new(
+            now_s,
+            "log",
+            format!("{lost} lines before this one are lost: {error}"),
+        ))
+    }
+}
+
+/// `FIELD=value` a line; what holds a line feed has its length before it (`systemd.journal-fields(7)`).
+fn of_journal(line: &Line) -> Vec<u8> {
+    let level = line.finding.as_ref().map(|finding| finding.level);
+    let priority = match (line.event, level) {
+        ("appeared" | "changed", Some(Level::Error)) => "3",
+        ("appeared" | "changed", Some(Level::Warning)) => "4",
+        ("gone", _) => "5",
+        _ => "6",
+    };
+    let message = match &line.finding {
+        Some(finding) => format!(
+            "{} [{}] {}: {}",
+            line.event, finding.id, finding.subject, line.message
+        ),
+        None => format!("{}: {}", line.event, line.message),
+    };
+    let mut fields = Vec::new();
+    let mut put = |name: &str, value: &str| {
+        fields.extend(name.as_bytes());
+        match value.contains('\n') {
+            false => fields.push(b'='),
+            true => {
+                fields.push(b'\n');
+                fields.extend((value.len() as u64).to_le_bytes());
+            }
+        }
+        fields.extend(value.as_bytes());
+        fields.push(b'\n');
+    };
+    put("MESSAGE", &message);
+    put("PRIORITY", priority);
+    put("SYSLOG_IDENTIFIER", "quietcore");
+    put("QUIETCORE_EVENT", line.event);
+    if let Some(finding) = &line.finding {
+        put("QUIETCORE_FINDING", &finding.id);
+        put("QUIETCORE_SUBJECT", &finding.subject);
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log without room loses lines, says how many, and goes on.
+    #[test]
+    fn a_full_log_is_told_and_goes_on() {
+        let mut outlets = Outlets::new(Path::new("/dev/full"));
+        let line = Line::new(1, "started", "x");
+        outlets.say(&line, false);
+        outlets.say(&line, false);
+        assert!(
+            outlets.trouble().unwrap().ends_with("2 lines lost"),
+            "{:?}",
+            outlets.trouble()
+        );
+        assert_eq!(outlets.recovered(2), None);
+        let dir = tempfile::tempdir().unwrap();
+        outlets.path = dir.path().join("log");
+        outlets.say(&line, false);
+        let said = outlets.recovered(3).unwrap();
+        assert!(
+            said.message.starts_with("2 lines before this one are lost"),
+            "{}",
+            said.message
+        );
+        assert_eq!((outlets.trouble(), outlets.recovered(4)), (None, None));
+    }
+
+    #[test]
+    fn a_log_that_cannot_begin_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = Line::new(1, "started", "x");
+        let mut outlets = Outlets::new(dir.path());
+        outlets.place().unwrap();
+        outlets.say(&line, false);
+        let error = outlets.begun().unwrap_err();
+        assert_eq!(error.status, Status::Unable, "{error:?}");
+        let mut full = Outlets::new(Path::new("/dev/full"));
+        full.place().unwrap();
+        full.say(&line, false);
+        full.begun().unwrap();
+        assert!(full.trouble().is_some_and(|told| told.ends_with("1 lines lost")));
+        let error = Outlets::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
+        assert!(error.why.starts_with("there is no folder "), "{}", error.why);
+        Outlets::new(Path::new(crate::LOG)).place().unwrap();
+        let mut outlets = Outlets::new(&dir.path().join("y.jsonl"));
+        outlets.place().unwrap();
+        outlets.say(&line, false);
+        outlets.begun().unwrap();
+    }
+
+    #[test]
+    fn the_journal_gets_fields() {
+        let bytes = of_journal(&Line::new(1, "started", "a\nPRIORITY=0"));
+        let mut wanted = b"MESSAGE\n".to_vec();
+        wanted.extend(21_u64.to_le_bytes());
+        wanted.extend(b"started: a\nPRIORITY=0\nPRIORITY=6\n");
+        assert!(
+            bytes.starts_with(&wanted),
+            "a line feed in a message makes no field of its own"
+        );
+    }
+}

@@ -1,0 +1,94 @@
+//! What is lost and wanted is set again, through the journal of what was applied; not for ever the same thing, and what is
+//! refused is told once.
+
+use crate::observation::{Observation, is_told, kept};
+use check::CheckFinding;
+use plan::declared::Watching;
+use session::Session;
+use session::seconds_now;
+use verify::repair::repair_found;
+use watch::drift::{Line, RepairDecision, Repairs};
+
+/// What was repaired when.
+#[derive(Default)]
+pub struct Repairing {
+    repairs: Repairs,
+    /// Why nothing at all could be repaired.
+    trouble: String,
+}
+
+impl Repairing {
+    /// Repairs what is wanted; a line for each thing that was done or could not be.
+    pub fn repair(&mut self, session: &Session, looked: &Observation, watching: &Watching) -> Vec<Line> {
+        let now_s = seconds_now();
+        let is_wanted = |one: &&CheckFinding| {
+            let is_meant = one.knob().is_some_and(|knob| watching.repair.has(knob));
+            is_meant && is_told(one, watching) && looked.is_in_force(&one.partition)
+        };
+        let (mut lines, mut mendable) = (Vec::new(), Vec::new());
+        for one in looked.found.iter().filter(is_wanted) {
+            match self.repairs.may(&kept(one), now_s) {
+                RepairDecision::Now => mendable.push(one),
+                RepairDecision::Left => {}
+                RepairDecision::NoMore => {
+                    let line = Line::about(now_s, "not_repaired", &kept(one));
+                    lines.push(Line {
+                        message: "it was repaired five times within ten minutes: somebody sets it again, and is left alone"
+                            .to_owned(),
+                        ..line
+                    });
+                }
+            }
+        }
+        if mendable.is_empty() {
+            return lines;
+        }
+        session.refresh();
+        let mended = match repair_found(session, &mendable) {
+            Ok(mended) => mended,
+            // Another one at work, or a full disk: nothing was tried, so the next question tries it.
+            Err(error) => {
+                let text = format!("{}: {}", error.what, error.why);
+                if self.trouble != text {
+                    lines.push(Line::new(now_s, "not_repaired", text.clone()));
+                }
+                self.trouble = text;
+                return lines;
+            }
+        };
+        self.trouble.clear();
+        lines.extend(
+            mended
+                .done
+                .into_iter()
+                .map(|text| Line::new(now_s, "repaired", text)),
+        );
+        let mut refused = mended.refused;
+        for one in mendable {
+            let change = one.mend.as_ref();
+            let (id, target) = change.map_or(("", ""), |change| (&change.id, &change.target));
+            // The change and what is to be known of it are one refusal; the latter comes later and says more.
+            let mut why = String::new();
+            refused.retain_mut(|refusal| {
+                let is_of_it = [one.finding.subject.as_str(), id, target].contains(&refusal.about.as_str());
+                if is_of_it {
+                    why = std::mem::take(&mut refusal.text);
+                }
+                !is_of_it
+            });
+            let kept = kept(one);
+            if self.repairs.outcome(&kept, &why, now_s) && !why.is_empty() {
+                lines.push(Line {
+                    message: why,
+                    ..Line::about(now_s, "not_repaired", &kept)
+                });
+            }
+        }
+        lines.extend(
+            refused
+                .into_iter()
+                .map(|refusal| Line::new(now_s, "not_repaired", refusal.text)),
+        );
+        lines
+    }
+}

@@ -1,0 +1,252 @@
+//! The kernel's sources together: each where it can be had, and said where not.
+
+use machine::Cgroups;
+use machine::cgroups::parse_mountinfo;
+use root::Failure;
+use root::Root;
+use root::told::{Netlink, Signals, Take, Writes, Written, wait};
+use session::Session;
+use std::os::fd::AsFd;
+use std::time::Duration;
+use watch::drift::{Interval, Notification, Process, Writer, concerns, link, processes, uevent};
+
+/// Messages that are taken in one turn of each socket.
+const MOST: usize = 20_000;
+
+/// What came.
+pub enum Told {
+    /// A thread began, changed or ended.
+    Process(Process),
+    /// Something else.
+    Notification(Notification),
+}
+
+/// All of them.
+pub struct Sources {
+    signals: Signals,
+    processes: Result<Netlink, String>,
+    uevents: Result<Netlink, String>,
+    links: Result<Netlink, String>,
+    writes: Result<Writes, String>,
+    /// File systems whose writes nobody tells of, and why.
+    deaf: Vec<String>,
+    processes_pace: Interval,
+    writes_pace: Interval,
+    /// Writes were read in this turn.
+    has_writes: bool,
+}
+
+impl Sources {
+    /// Opens what there is.
+    ///
+    /// # Errors
+    /// No signals: nothing could end the daemon.
+    pub fn open(root: &Root) -> Result<Sources, Failure> {
+        let mut sources = Sources {
+            signals: Signals::listen()?,
+            processes: Netlink::processes().map_err(|error| error.to_string()),
+            uevents: Netlink::uevents().map_err(|error| error.to_string()),
+            links: Netlink::links().map_err(|error| error.to_string()),
+            writes: Writes::listen().map_err(|error| error.to_string()),
+            deaf: Vec::new(),
+            processes_pace: Interval::PROCESSES,
+            writes_pace: Interval::WRITES,
+            has_writes: false,
+        };
+        sources.listen_to_files(root);
+        Ok(sources)
+    }
+
+    /// Listens to the file systems of the kernel that are mounted now; to those that it listens to already it changes nothing.
+    pub fn listen_to_files(&mut self, root: &Root) {
+        let Ok(writes) = &self.writes else { return };
+        let deaf = mounts(root)
+            .into_iter()
+            .filter_map(|mount| writes.add(&mount).err());
+        self.deaf = deaf.map(|error| error.to_string()).collect();
+    }
+
+    /// Each with what is wrong with it; an empty text for nothing.
+    pub fn shown(&self) -> Vec<(&'static str, String)> {
+        let of = |source: &Result<Netlink, String>| source.as_ref().err().cloned().unwrap_or_default();
+        let writes = match &self.writes {
+            Err(why) => why.clone(),
+            Ok(_) => self.deaf.join("; "),
+        };
+        vec![
+            ("processes", of(&self.processes)),
+            ("devices", of(&self.uevents)),
+            ("network", of(&self.links)),
+            ("writes", writes),
+        ]
+    }
+
+    /// The names of those that tell.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .shown()
+            .into_iter()
+            .filter(|(_, why)| why.is_empty())
+            .map(|(name, _)| name)
+            .collect();
+        match names.is_empty() {
+            true => "nobody".to_owned(),
+            false => names.join(", "),
+        }
+    }
+
+    /// A line for each that does not.
+    pub fn missing(&self) -> Vec<String> {
+        let wrong = self.shown().into_iter().filter(|(_, why)| !why.is_empty());
+        wrong
+            .map(|(name, why)| {
+                format!("{name}: {why}; the rounds stand in, so this is found later and nobody is named")
+            })
+            .collect()
+    }
+
+    /// Waits until something comes.
+    pub fn wait(&self, now: Duration, limit: Duration) {
+        let mut all = vec![self.signals.as_fd()];
+        // After a turn of processes the rest of them comes together.
+        let rest_of_processes = self.processes_pace.due().saturating_sub(now);
+        let all_sockets = [&self.processes, &self.uevents, &self.links];
+        let sockets = all_sockets
+            .into_iter()
+            .enumerate()
+            .filter(|(place, _)| *place > 0 || rest_of_processes.is_zero());
+        all.extend(
+            sockets
+                .filter_map(|(_, source)| source.as_ref().ok())
+                .map(AsFd::as_fd),
+        );
+        let pause = self.writes_pace.due().saturating_sub(now);
+        if pause.is_zero() {
+            all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
+        }
+        let pauses = [pause, rest_of_processes]
+            .into_iter()
+            .filter(|pause| !pause.is_zero());
+        let limit = pauses.fold(limit, Duration::min);
+        let _ = wait(&all, limit);
+    }
+
+    /// The next signal.
+    pub fn signal(&self) -> Option<i32> {
+        self.signals.next()
+    }
+
+    /// Hands over what came. First who wrote something: whoever it was may end at any moment, and its name with it.
+    pub fn take(&mut self, session: &Session, now: Duration, each: &mut dyn FnMut(Told)) {
+        if self.writes_pace.due() <= now {
+            self.take_writes(session, each);
+        }
+        for (source, read) in [
+            (&mut self.uevents, uevent as fn(&[u8]) -> _),
+            (&mut self.links, link),
+        ] {
+            let mut told = |message: &[u8]| {
+                if let Some(happening) = read(message) {
+                    each(Told::Notification(happening));
+                }
+            };
+            take(source, &mut told).then(|| each(Told::Notification(Notification::Lost)));
+        }
+        if now < self.processes_pace.due() {
+            return;
+        }
+        let before = spent();
+        let mut count = 0;
+        let mut told = |message: &[u8]| {
+            count += 1;
+            if let Some(process) = processes(message) {
+                each(Told::Process(process));
+            }
+        };
+        let is_lost = take(&mut self.processes, &mut told);
+        if is_lost {
+            each(Told::Notification(Notification::Thread));
+        }
+        self.processes_pace = Interval::PROCESSES;
+        if count > 0 {
+            self.processes_pace.done(now, spent().saturating_sub(before));
+        }
+    }
+}
+
+/// What this thread has had of a CPU.
+fn spent() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(spent).unwrap_or_default()
+}
+
+impl Sources {
+    fn take_writes(&mut self, session: &Session, each: &mut dyn FnMut(Told)) {
+        let Ok(writes) = &self.writes else { return };
+        let taken = writes.take(&mut |written| {
+            self.has_writes = true;
+            if let Some(happening) = of_write(session, written) {
+                each(Told::Notification(happening));
+            }
+        });
+        if let Err(error) = taken {
+            self.writes = Err(error.to_string());
+            each(Told::Notification(Notification::Lost));
+        }
+    }
+
+    /// After a turn that writes were read in, and that cost so much of a CPU, the next ones wait: any user may write some files of the
+    /// kernel without end.
+    pub fn pace_writes(&mut self, now: Duration, cost: Duration) {
+        if std::mem::take(&mut self.has_writes) {
+            self.writes_pace.done(now, cost);
+        }
+    }
+}
+
+/// Whether something was lost: left out by the kernel, or the source itself.
+fn take(source: &mut Result<Netlink, String>, told: &mut dyn FnMut(&[u8])) -> bool {
+    let Ok(socket) = source else { return false };
+    match socket.take(MOST, told) {
+        Ok(Take::All | Take::Some) => false,
+        Ok(Take::Lost) => true,
+        Err(error) => {
+            *source = Err(error.to_string());
+            true
+        }
+    }
+}
+
+/// Where the files are whose writers are wanted.
+fn mounts(root: &Root) -> Vec<String> {
+    let mut wanted = vec!["/proc".to_owned(), "/sys".to_owned()];
+    wanted.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
+    // The servers of the scheduler have their files there. Who mounts it does so late, or never.
+    let mounted = root
+        .text("/proc/self/mountinfo")
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let debugfs = parse_mountinfo(&mounted)
+        .into_iter()
+        .filter(|mount| mount.kind == "debugfs");
+    wanted.extend(debugfs.map(|mount| mount.path).take(1));
+    wanted
+}
+
+/// `None` for a file that no layer reads: any user may write such files, so the name of the writer is not looked up.
+fn of_write(session: &Session, written: Written) -> Option<Notification> {
+    match written {
+        Written::Lost => Some(Notification::Lost),
+        Written::By { path, .. } if !concerns(&path) => None,
+        Written::By { pid, path } => {
+            // Of a thread of another pid namespace the kernel gives 0.
+            let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
+            Some(Notification::Wrote(Writer {
+                pid,
+                comm,
+                wrote: path,
+            }))
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Where every known thread may run, asked by system call: no source tells that somebody changed the mask of a thread.
+
+use machine::{CpuSet, Task};
+use root::{Asked, Root};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use watch::drift::{BucketLevel, Interval, Process, TokenBucket};
+
+/// Threads that are remembered at most; of others the rounds tell.
+const MOST: usize = 200_000;
+
+/// What is known of a thread.
+struct Known {
+    /// Its CPUs among the isolated ones, as words.
+    here: Vec<u64>,
+    /// It came to these otherwise than by birth, which was told.
+    is_odd: bool,
+    /// It has ended; until its parent has taken note, its number stands and `check` may find it.
+    has_ended: bool,
+}
+
+/// The threads.
+pub struct Threads {
+    known: BTreeMap<u32, Known>,
+    isolated: Vec<u64>,
+    words: Vec<u64>,
+    quiet: Interval,
+    busy: Interval,
+    is_busy: bool,
+    purse: TokenBucket,
+}
+
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads {
+            known: BTreeMap::new(),
+            isolated: Vec::new(),
+            words: Vec::new(),
+            quiet: Interval::SWEEPS,
+            busy: Interval::BUSY_SWEEPS,
+            is_busy: false,
+            purse: TokenBucket::SWEEPS,
+        }
+    }
+}
+
+impl Threads {
+    /// When the next sweep is due.
+    pub fn due(&self, now: Duration) -> Duration {
+        match (self.is_busy, self.purse.level(now)) {
+            (true, BucketLevel::Ample) => self.busy.due().min(self.quiet.due()),
+            _ => self.quiet.due(),
+        }
+    }
+
+    /// Takes all threads that there are.
+    pub fn know(&mut self, root: &Root, tasks: &[Task], isolated: &CpuSet) {
+        self.isolated = isolated.words().to_vec();
+        let before = std::mem::take(&mut self.known);
+        for task in tasks.iter().take(MOST) {
+            let tid = task.key.tid;
+            self.look(root, tid);
+            if let (Some(known), Some(before)) = (self.known.get_mut(&tid), before.get(&tid)) {
+                (known.is_odd, known.has_ended) = (before.is_odd, before.has_ended);
+            }
+        }
+    }
+
+    /// Takes what is told of one thread; says whether that concerns isolated CPUs. Where one may run as the thread that made
+    /// it may, that was found with that one; how many there are by now is seen in the rounds.
+    pub fn told(&mut self, root: &Root, process: Process) -> bool {
+        let (tid, parent) = match process {
+            Process::Ended { tid } => return self.ended(tid),
+            Process::Born { tid, parent } => (tid, self.known.get(&parent).map(|known| known.here.clone())),
+            Process::Became { tid } => (tid, None),
+        };
+        self.is_busy = true;
+        if let Some(known) = self.known.get_mut(&tid) {
+            // Whoever has this number now is another one.
+            known.has_ended = false;
+        }
+        if !self.look(root, tid) {
+            return false;
+        }
+        match self.known.get_mut(&tid) {
+            Some(known) => {
+                known.is_odd = parent.as_ref() != Some(&known.here);
+                known.is_odd
+            }
+            // It is gone already, and what was told of it is over.
+            None => true,
+        }
+    }
+
+    /// Says whether that is news. Its end is told before its number is free: where anything was found of it, the sweeps
+    /// tell once more when it is.
+    fn ended(&mut self, tid: u32) -> bool {
+        match self.known.get_mut(&tid) {
+            Some(known) if known.is_odd => {
+                known.has_ended = true;
+                self.is_busy = true;
+                true
+            }
+            _ => {
+                self.known.remove(&tid);
+                false
+            }
+        }
+    }
+
+    /// Asks for every known thread; says whether one may run elsewhere among the isolated CPUs than before.
+    pub fn sweep(&mut self, root: &Root, now: Duration, spent: impl Fn() -> Duration) -> bool {
+        let before = spent();
+        let tids: Vec<u32> = self.known.keys().copied().collect();
+        let mut is_other = false;
+        for tid in tids {
+            is_other |= self.look(root, tid);
+        }
+        let cost = spent().saturating_sub(before);
+        if std::mem::take(&mut self.is_busy) {
+            self.purse.spend(now, cost);
+        }
+        self.is_busy = self.known.values().any(|known| known.has_ended);
+        self.quiet.done(now, cost);
+        self.busy.done(now, cost);
+        is_other
+    }
+
+    /// Whether it differs from what is known.
+    fn look(&mut self, root: &Root, tid: u32) -> bool {
+        match root.affinity(tid, &mut self.words) {
+            Asked::Told => {}
+            Asked::Gone => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
+            Asked::Cannot => return false,
+        }
+        let here = self
+            .words
+            .iter()
+            .zip(&self.isolated)
+            .map(|(allowed, isolated)| allowed & isolated);
+        let is_full = self.known.len() >= MOST;
+        match self.known.get_mut(&tid) {
+            Some(known) if here.clone().eq(known.here.iter().copied()) => false,
+            Some(known) => {
+                *known = Known {
+                    here: here.collect(),
+                    is_odd: true,
+                    has_ended: false,
+                };
+                true
+            }
+            None if is_full => false,
+            None => {
+                let here: Vec<u64> = here.collect();
+                let is_some = here.iter().any(|word| *word != 0);
+                self.known.insert(
+                    tid,
+                    Known {
+                        here,
+                        is_odd: false,
+                        has_ended: false,
+                    },
+                );
+                is_some
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    struct Sleeper(Child);
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Threads that are born and end, as they are told: `told` gets each of its numbers while it is there.
+    fn born_and_ended(count: u32, mut told: impl FnMut(u32)) {
+        for _ in 0..count {
+            let (say, said) = std::sync::mpsc::channel();
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let thread = std::thread::spawn(move || {
+                say.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())
+                    .unwrap();
+                let _ = ended.recv();
+            });
+            told(said.recv().unwrap());
+            drop(end);
+            thread.join().unwrap();
+        }
+    }
+
+    /// What is known of a thread ends with it; where its end was lost, with the next sweep.
+    #[test]
+    fn who_is_gone_is_forgotten() {
+        const MANY: u32 = 500;
+        let root = Root::live();
+        let own = std::process::id();
+        let mut threads = Threads {
+            isolated: session::own_process::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        threads.look(&root, own);
+        let mut last = None;
+        born_and_ended(MANY, |tid| {
+            if let Some(tid) = last.replace(tid) {
+                threads.told(&root, Process::Ended { tid });
+            }
+            threads.told(&root, Process::Born { tid, parent: own });
+        });
+        // The end of the last one was not told.
+        assert!((1..=2).contains(&threads.known.len()), "{}", threads.known.len());
+        born_and_ended(MANY, |tid| {
+            threads.told(&root, Process::Born { tid, parent: own });
+        });
+        assert!(threads.known.len() > 2, "their ends were lost");
+        threads.sweep(&root, Duration::ZERO, Duration::default);
+        assert_eq!(threads.known.keys().collect::<Vec<_>>(), [&own]);
+    }
+
+    /// The end of a process is told when its parent has still to take note of it, and told again when that is done.
+    #[test]
+    fn who_has_ended_is_told_again_when_its_parent_has_noted() {
+        let root = Root::live();
+        let mut threads = Threads {
+            isolated: session::own_process::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let tid = child.id();
+        let parent = u32::MAX;
+        assert!(
+            threads.told(&root, Process::Born { tid, parent }),
+            "nobody knows its parent"
+        );
+        child.kill().unwrap();
+        // Not `wait`: nobody has taken note yet.
+        let is_zombie = || {
+            std::fs::read_to_string(format!("/proc/{tid}/stat"))
+                .unwrap()
+                .contains(") Z ")
+        };
+        while !is_zombie() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(threads.told(&root, Process::Ended { tid }));
+        assert!(
+            !threads.sweep(&root, Duration::ZERO, Duration::default),
+            "it still has its number"
+        );
+        assert!(threads.is_busy, "it is looked at again soon");
+        child.wait().unwrap();
+        assert!(
+            threads.sweep(&root, Duration::ZERO, Duration::default),
+            "now it is gone"
+        );
+        assert!(!threads.is_busy && threads.known.is_empty());
+    }
+
+    /// Thousands may run everywhere, and their children too: none of them is news. One that was sent there is, and its end.
+    #[test]
+    fn only_who_came_otherwise_than_by_birth_is_news() {
+        let root = Root::live();
+        let own = std::process::id();
+        let mut threads = Threads {
+            isolated: session::own_process::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        let sleep = || Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
+        let (first, second) = (sleep(), sleep());
+        let (child, orphan) = (first.0.id(), second.0.id());
+        threads.look(&root, own);
+        assert!(
+            !threads.told(
+                &root,
+                Process::Born {
+                    tid: child,
+                    parent: own
+                }
+            ),
+            "as its parent"
+        );
+        assert!(!threads.told(&root, Process::Became { tid: child }), "as before");
+        let others: Vec<u64> = threads.known[&own]
+            .here
+            .iter()
+            .map(|word| word & word.wrapping_sub(1))
+            .collect();
+        if others.iter().all(|word| *word == 0) {
+            return println!(
+                "SKIP: only_who_came_otherwise_than_by_birth_is_news: one CPU is all that there is"
+            );
+        }
+        root::sched::set_affinity(child, &others).unwrap();
+        assert!(
+            threads.told(&root, Process::Became { tid: child }),
+            "another mask than at birth"
+        );
+        assert!(threads.told(&root, Process::Ended { tid: child }));
+        assert!(
+            threads.told(
+                &root,
+                Process::Born {
+                    tid: orphan,
+                    parent: u32::MAX
+                }
+            ),
+            "nobody knows its parent"
+        );
+        threads.look(&root, orphan);
+        root::sched::set_affinity(orphan, &others).unwrap();
+        assert!(
+            threads.sweep(&root, Duration::ZERO, Duration::default),
+            "set by system call"
+        );
+        assert!(!threads.sweep(&root, Duration::ZERO, Duration::default), "once");
+        assert!(
+            !threads.told(&root, Process::Ended { tid: own }),
+            "it was there by birth"
+        );
+    }
+}

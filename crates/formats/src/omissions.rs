@@ -1,0 +1,51 @@
+//! What a recording holds that a format has no place for, so that nothing is lost silently.
+
+use crate::list::{Format, Holds};
+use crate::model::{Basis, Recording, Series};
+
+/// What is left out where a recording is written in a format, in words; `None` where nothing is.
+#[must_use]
+pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
+    let holds = format.holds;
+    let kind = recording.kind();
+    let written = |series: &&Series| holds != Holds::Samples || series.kind == kind;
+    let all = || recording.series.iter();
+    let mut parts = Vec::new();
+    if all().any(|series| !written(&series)) {
+        parts.push("the gaps of the busy loops");
+    }
+    if holds == Holds::Samples {
+        let has = |basis| all().filter(written).any(|series| series.by(basis).is_some());
+        for (basis, what) in [
+            (Basis::Schedule, "how late all wake-ups were that were due"),
+            (Basis::Period, "the jitter of the period"),
+            (Basis::Early, "how early wake-ups were"),
+        ] {
+            if has(basis) {
+                parts.push(what);
+            }
+        }
+    }
+    if holds != Holds::Everything && all().any(|series| !series.spikes.is_empty()) {
+        parts.push("single samples with their times");
+    }
+    if holds != Holds::Everything && all().any(|series| !series.stretches.is_empty()) {
+        parts.push("what came when");
+    }
+    if matches!(holds, Holds::Histograms | Holds::Samples) && recording.own.is_some() {
+        let proves = |(name, _): &(String, String)| name.starts_with("proof.");
+        if all().any(|series| series.facts.iter().any(proves)) {
+            parts.push("what the run proves");
+        }
+        parts.push("where and how it was measured");
+    }
+    if recording.own.as_ref().is_some_and(|own| own.activity.is_some()) {
+        parts.push("what the kernel counted meanwhile");
+    }
+    let last = parts.pop()?;
+    let list = match parts.is_empty() {
+        true => last.to_owned(),
+        false => format!("{} and {last}", parts.join(", ")),
+    };
+    Some(format!("{} has no place for {list}", format.name))
+}

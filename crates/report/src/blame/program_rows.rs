@@ -1,0 +1,52 @@
+//! The rows of the program itself: its own system calls and page faults, below the table of interruptions and never part of it.
+
+use crate::style::{COLUMNS, Role, Style, cut, grouped, safe};
+use crate::units::time;
+use ::blame::{CpuAnswer, Interruption};
+use std::fmt::Write as _;
+
+/// Rows that are shown without being asked for.
+const SHOWN: usize = 5;
+
+/// The rows of the program itself.
+pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows, style: Style) {
+    if cpu.own.is_empty() {
+        return;
+    }
+    let count: u64 = cpu.own.iter().map(|row| row.count).sum();
+    let total: u64 = cpu.own.iter().map(|row| row.total_ns).sum();
+    let line = format!(
+        "the program's own doing, not stolen: {} in {} system calls and page faults",
+        time(total),
+        grouped(count)
+    );
+    let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
+    let most = match rows {
+        super::Rows::First(_) => SHOWN,
+        super::Rows::All => usize::MAX,
+    };
+    for row in cpu.own.iter().take(most) {
+        let _ = writeln!(text, "{}", cut(&line_of(row), COLUMNS));
+    }
+}
+
+fn line_of(row: &Interruption) -> String {
+    let who = row
+        .culprit
+        .as_ref()
+        .map_or(String::new(), |thread| match thread.threads {
+            0 | 1 => format!(" of {}[{}]", safe(&thread.comm), thread.pid),
+            threads => format!(" of {}, {} threads", safe(&thread.comm), grouped(threads)),
+        });
+    // Without an event for its end it has no time, which is not no time at all.
+    let [total, longest] = match row.total_ns {
+        0 => ["?".to_owned(), "?".to_owned()],
+        total => [time(total), time(row.max_ns)],
+    };
+    format!(
+        "{:>7} {total:>9} {:>9} {longest:>9}  {}{who}",
+        "own",
+        grouped(row.count),
+        safe(&row.name)
+    )
+}

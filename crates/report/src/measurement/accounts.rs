@@ -1,0 +1,155 @@
+//! The accounts of a measurement: that no sample was lost, what the tool took itself, what was counted beside the samples, and
+//! how the programs ended.
+
+use super::{counter, thread};
+use crate::style::{COLUMNS, counted, grouped, safe, wrap};
+use crate::units::time;
+use measure::programs::ProgramResult;
+use measure::{Count, GapLabel, Kind, Measurement, ThreadResult};
+use std::fmt::Write as _;
+
+/// What a whole measurement found besides its histograms: each thread's accounts, and what became of programs.
+pub(crate) fn measured_text(measurement: &Measurement) -> String {
+    let mut text: String = measurement.threads.iter().map(accounts).collect();
+    text.push_str(&programs(&measurement.programs));
+    text
+}
+
+/// That nothing was lost, and everything else that is to be said of a thread.
+pub(super) fn accounts(thread: &ThreadResult) -> String {
+    let mut text = String::new();
+    let what = due(thread.kind);
+    let mut parts = vec![format!(
+        "{} {what} = {} recorded + {} missed",
+        grouped(thread.expected),
+        grouped(thread.recorded),
+        grouped(thread.missed)
+    )];
+    parts.extend(own(thread));
+    let _ = writeln!(
+        text,
+        "{:>5} {}",
+        thread.cpu.0,
+        wrap(&parts.join("; "), 6, COLUMNS)
+    );
+    for line in lines(thread) {
+        let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
+    }
+    text
+}
+
+/// Everything that is to be said of a thread besides its accounts, one line each, without indent.
+pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
+    let lines = [thread::lines(thread), counter::lines(thread), count_lines(thread)];
+    lines.into_iter().flatten()
+}
+
+/// What a thread of this kind expects.
+pub(super) fn due(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Latency | Kind::All => "wake-ups due",
+        Kind::Noise => "gaps seen",
+    }
+}
+
+/// What became of the programs that ran beside.
+pub(super) fn programs(programs: &[ProgramResult]) -> String {
+    let mut text = String::new();
+    for program in programs {
+        let line = format!("program {}", program_words(program));
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+    text
+}
+
+/// `make: started 3 times; 2 ended well, 1 otherwise (exit status 2)`
+pub(super) fn program_words(program: &ProgramResult) -> String {
+    let mut text = format!(
+        "{}: started {}; {} ended well, {} otherwise",
+        safe(&program.name),
+        counted_u64(program.started, "time"),
+        grouped(program.succeeded),
+        grouped(program.failed)
+    );
+    if let Some(failure) = &program.last_failure {
+        let _ = write!(text, " ({})", safe(failure));
+    }
+    if program.throttled {
+        text.push_str("; it ended at once again and again, so it was started less often than asked for");
+    }
+    text
+}
+
+/// What the tool did to itself, and what the hypervisor is known to have taken.
+pub(super) fn own(thread: &ThreadResult) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(stolen) = thread.stolen_ns {
+        parts.push(format!("{} taken by others", time(stolen)));
+    }
+    let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
+    let has = |wanted| labels.clone().any(|label| label == wanted);
+    if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
+        let mut by = Vec::new();
+        if let Some(count) = thread.own_wake_ups {
+            by.push(counted_u64(count, "wake-up"));
+        }
+        if has(GapLabel::RtThrottling) {
+            by.push("real-time throttling".to_owned());
+        } else if by.is_empty() || has(GapLabel::FairServer) {
+            by.push("the fair server".to_owned());
+        }
+        let by = by.join(", ");
+        parts.push(format!("{} are the tool's own doing ({by})", time(own)));
+    }
+    if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {
+        parts.push(format!("{} taken by the hypervisor, by /proc/stat", time(steal)));
+    }
+    match thread.own {
+        None => parts.push("what the sampler itself suffered is unknown".to_owned()),
+        Some(own) if own.page_faults + own.involuntary_switches > 0 => {
+            parts.push(format!(
+                "the sampler had {} and was preempted {}",
+                counted_u64(own.page_faults, "page fault"),
+                counted_u64(own.involuntary_switches, "time")
+            ));
+        }
+        Some(_) => {}
+    }
+    if let Some(turn) = thread.turn_ns_min {
+        parts.push(format!("shortest turn {}", time(turn)));
+    }
+    parts
+}
+
+fn counted_u64(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
+/// At most two lines without indent: the numbers, and what has none.
+fn count_lines(thread: &ThreadResult) -> Vec<String> {
+    let known: Vec<String> = thread.counts.iter().filter_map(count_text).collect();
+    let unknown: Vec<String> = thread
+        .counts
+        .iter()
+        .filter_map(|count| Some(format!("{}: {}", count_name(count), safe(count.why.as_deref()?))))
+        .collect();
+    let line = |what: &str, parts: &[String], between: &str| {
+        (!parts.is_empty()).then(|| format!("{what} {}", parts.join(between)))
+    };
+    [line("counted:", &known, ", "), line("not known:", &unknown, "; ")]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn count_text(count: &Count) -> Option<String> {
+    let number = count.count?;
+    Some(match count.unit.as_str() {
+        "ns" => format!("{} {}", count_name(count), time(number)),
+        _ => format!("{} {}", count_name(count), grouped(number)),
+    })
+}
+
+fn count_name(count: &Count) -> String {
+    safe(&count.name).replace('_', " ")
+}

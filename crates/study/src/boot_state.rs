@@ -1,0 +1,74 @@
+//! The machine as it came up, and whether that is what a boot of the study needs.
+
+use crate::{Boot, Study};
+use machine::CpuSet;
+use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
+use std::time::Duration;
+
+/// The machine as it came up.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// Its boot; `None` is never taken for one that was noted.
+    pub boot_id: Option<&'a str>,
+    /// Its boot line.
+    pub line: &'a str,
+    /// The release of its kernel; `None` is never taken for one that a boot wants.
+    pub release: Option<&'a str>,
+    /// The release that ran when the study began: that of boots that name no kernel. `None` where every boot names one.
+    pub own_kernel: Option<&'a str>,
+    /// CPUs that are measured.
+    pub cpus: &'a CpuSet,
+    /// How long ago the study began, restarts included.
+    pub under_way_for: Duration,
+}
+
+impl Study {
+    /// Why a machine with this line is not booted as a boot of the study wants it: a word is missing, or one is there that
+    /// only other boots have. `None` where it is.
+    #[must_use]
+    pub fn wrong_line(&self, boot: usize, cpus: &CpuSet, line: &str) -> Option<String> {
+        let wanted = self.boots.get(boot)?.words_for(cpus);
+        let there: Vec<&str> = words(line).collect();
+        if let Some(missing) = wanted.iter().find(|word| !there.contains(&word.as_str())) {
+            return Some(format!("{missing} is not on the line"));
+        }
+        let name = |word: &str| Parameter::parse(word).name;
+        let others = self.boots.iter().flat_map(|other| &other.words);
+        let mut foreign =
+            others.filter(|other| !wanted.iter().any(|word| same_name(&name(word), &name(other))));
+        let line = parse_cmdline(line);
+        let found = foreign.find_map(|other| line.last(&name(other)))?;
+        Some(format!(
+            "{} is on the line, and only other boots of the study have it",
+            found.name
+        ))
+    }
+
+    /// Why a machine is not booted as a boot of the study wants it: its line, then its kernel. `None` where it is.
+    #[must_use]
+    pub fn wrong_boot(&self, boot: usize, here: &Here) -> Option<String> {
+        let line = self.wrong_line(boot, here.cpus, here.line);
+        line.or_else(|| self.wrong_kernel(boot, here.own_kernel, here.release))
+    }
+
+    /// Why a running kernel is not that of a boot. One that names none has the machine's own, where that is known.
+    fn wrong_kernel(&self, boot: usize, own: Option<&str>, running: Option<&str>) -> Option<String> {
+        let named = self.boots.get(boot)?.kernel.as_deref();
+        let wanted = named.or(own)?;
+        match running {
+            Some(running) if running == wanted => None,
+            Some(running) => Some(format!("kernel {running} runs, and not {wanted}")),
+            None => Some(format!(
+                "which kernel runs is not known, and it should be {wanted}"
+            )),
+        }
+    }
+
+    /// Whether a release is what another boot of the study names, and not this one: then a result of it is that of other cells.
+    #[must_use]
+    pub fn is_kernel_of_another(&self, boot: usize, release: &str) -> bool {
+        let is_named = |boot: &Boot| boot.kernel.as_deref() == Some(release);
+        let own = self.boots.get(boot);
+        own.is_some_and(|own| own.kernel.is_some() && !is_named(own)) && self.boots.iter().any(is_named)
+    }
+}

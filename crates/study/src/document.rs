@@ -1,0 +1,235 @@
+//! `study.toml` as a document: its tables, the lines of their values, and what is wrong with one of them.
+
+use machine::parse_duration;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+use toml::Spanned;
+
+/// The longest file that is read.
+pub const MOST_BYTES: u64 = 64 << 10;
+
+const KEYS: &str = "a study has repetitions, seed, budget, cool_down, cool_to_c, load_on; [measure] with what, cpus, for, policy, interval; \
+                    [axes] with isolation, load, knob, preemption, kernel; [isolation.NAME] with profile, with, without, boot; and [[which_knob]] with knob, alone, \
+                    in_plan, needs, along";
+
+/// What is wrong with a study file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{what}", place(*line))]
+pub struct StudyError {
+    /// Where, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+    /// What to do.
+    pub next: String,
+}
+
+impl StudyError {
+    pub(crate) fn new(line: usize, what: impl Into<String>, next: impl Into<String>) -> StudyError {
+        // Texts of the file are repeated here; a terminal must not obey them.
+        let plain = |text: String| text.replace(char::is_control, "?");
+        StudyError {
+            line,
+            what: plain(what.into()),
+            next: plain(next.into()),
+        }
+    }
+}
+
+fn place(line: usize) -> String {
+    match line {
+        0 => String::new(),
+        line => format!("line {line}: "),
+    }
+}
+
+/// A text of the file that only the machine can judge, with its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// The text.
+    pub text: String,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// What a run measures: the word behind `measure`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// Wake-up latency.
+    Latency,
+    /// Gaps in a busy loop.
+    Noise,
+    /// Both at once.
+    All,
+}
+
+impl What {
+    /// The word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            What::Latency => "latency",
+            What::Noise => "noise",
+            What::All => "all",
+        }
+    }
+}
+
+/// Where the load of a cell runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadPlace {
+    /// On every CPU that a program which nobody pinned may use: isolation keeps it away from the measured ones.
+    #[default]
+    Everywhere,
+    /// Never on the measured CPUs, isolated or not.
+    Others,
+}
+
+/// The file as TOML has it, before it is checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Document {
+    pub repetitions: Spanned<usize>,
+    pub seed: Option<u64>,
+    pub budget: Option<Spanned<String>>,
+    pub cool_down: Option<Spanned<String>>,
+    pub cool_to_c: Option<Spanned<i64>>,
+    #[serde(default)]
+    pub load_on: LoadPlace,
+    pub measure: Measure,
+    pub axes: Axes,
+    #[serde(default)]
+    pub isolation: BTreeMap<Spanned<String>, Isolation>,
+    #[serde(default)]
+    pub which_knob: Vec<QuestionTable>,
+}
+
+/// The table `[measure]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Measure {
+    pub what: What,
+    pub cpus: Spanned<String>,
+    #[serde(rename = "for")]
+    pub each: Spanned<String>,
+    pub policy: Option<Spanned<String>>,
+    pub interval: Option<Spanned<String>>,
+}
+
+/// The table `[axes]`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Axes {
+    pub isolation: Option<Spanned<Vec<Spanned<String>>>>,
+    pub load: Option<Spanned<Vec<Spanned<String>>>>,
+    pub knob: Option<Spanned<Vec<Spanned<String>>>>,
+    pub preemption: Option<Spanned<Vec<Spanned<String>>>>,
+    pub kernel: Option<Spanned<Vec<Spanned<String>>>>,
+}
+
+/// An isolation that the file gives a name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Isolation {
+    pub profile: Option<Partition>,
+    #[serde(default)]
+    pub with: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub without: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub boot: Vec<Spanned<String>>,
+}
+
+/// The partition of a named isolation: none, or that of a profile.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Partition {
+    None,
+    Minimal,
+    Balanced,
+    Strict,
+}
+
+/// What the parts of a file are read with: its text for the lines, and the isolations that it names.
+pub(crate) struct Context<'a> {
+    pub text: &'a str,
+    pub isolations: &'a BTreeMap<Spanned<String>, Isolation>,
+}
+
+impl Context<'_> {
+    /// The line, from 1, in which a span of bytes begins.
+    pub fn line(&self, span: &Range<usize>) -> usize {
+        let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
+        before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    }
+
+    /// A text with its line.
+    pub fn source_text(&self, value: &Spanned<String>) -> SourceText {
+        SourceText {
+            text: value.get_ref().clone(),
+            line: self.line(&value.span()),
+        }
+    }
+
+    /// A time, as [`parse_duration`] reads it.
+    pub fn duration(&self, value: &Spanned<String>) -> Result<Duration, StudyError> {
+        parse_duration(value.get_ref()).map_err(|why| {
+            StudyError::new(
+                self.line(&value.span()),
+                why,
+                "write a time such as 500ms, 10s, 5min or 2h",
+            )
+        })
+    }
+}
+
+/// A table `[[which_knob]]`, whose pairs are names of isolations.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct QuestionTable {
+    pub knob: Spanned<String>,
+    pub alone: Option<[Spanned<String>; 2]>,
+    pub in_plan: Option<[Spanned<String>; 2]>,
+    #[serde(default)]
+    pub needs: Vec<String>,
+    #[serde(default)]
+    pub along: Vec<String>,
+}
+
+impl Document {
+    /// Reads the tables of a file, and gives its text for the lines of later errors.
+    ///
+    /// # Errors
+    /// The file is too long, no UTF-8 text, or not what [`KEYS`] says.
+    pub fn parse(bytes: &[u8]) -> Result<(Document, &str), StudyError> {
+        if bytes.len() as u64 > MOST_BYTES {
+            let what = format!("the file has more than {MOST_BYTES} bytes");
+            return Err(StudyError::new(
+                0,
+                what,
+                "a study is a few lines; name another file",
+            ));
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+            let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            StudyError::new(
+                line,
+                "there is a byte that is not UTF-8 text",
+                "write the file as plain text",
+            )
+        })?;
+        let document = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.as_bytes().get(..span.start));
+            let line = before.map_or(0, |before| {
+                before.iter().filter(|&&byte| byte == b'\n').count() + 1
+            });
+            StudyError::new(line, error.message().trim().replace('\n', "; "), KEYS)
+        })?;
+        Ok((document, text))
+    }
+}

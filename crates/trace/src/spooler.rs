@@ -1,0 +1,132 @@
+//! Takes the pages out of the buffers while they fill, onto the disk: a record of any length, in the memory of one page.
+
+use crate::TraceError;
+use crate::stats::Stats;
+use events::Layout;
+use machine::CpuId;
+use root::Root;
+use root::pipe::Pipe;
+use root::spool::Spool;
+use std::path::Path;
+
+/// Pages that are moved at once: what a pipe holds.
+const AT_ONCE: usize = 16;
+
+/// Records some CPUs.
+pub struct Spooler {
+    cpus: Vec<Cpu>,
+    page: Vec<u8>,
+}
+
+struct Cpu {
+    cpu: CpuId,
+    pipe: Pipe,
+    spool: Spool,
+    /// The kernel moves pages by itself; one that cannot is read from.
+    moves: Moves,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moves {
+    Splice,
+    Read,
+}
+
+/// What one CPU wrote.
+#[derive(Debug)]
+pub struct Spooled {
+    /// Which.
+    pub cpu: CpuId,
+    /// Its pages.
+    pub spool: Spool,
+    /// The kernel's account, as text and as numbers.
+    pub account: String,
+    /// The same.
+    pub stats: Stats,
+}
+
+impl Spooler {
+    /// Opens the buffers of an instance; what they hold goes onto the disk of a file that will be written.
+    ///
+    /// # Errors
+    /// A buffer or a file that cannot be opened.
+    pub fn open(
+        instance: &str,
+        cpus: &[CpuId],
+        layout: Layout,
+        beside: &Path,
+    ) -> Result<Spooler, TraceError> {
+        let open = |cpu: &CpuId| {
+            Ok(Cpu {
+                cpu: *cpu,
+                pipe: Pipe::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"))?,
+                spool: Spool::beside(beside)?,
+                moves: Moves::Splice,
+            })
+        };
+        Ok(Spooler {
+            cpus: cpus.iter().map(open).collect::<Result<_, TraceError>>()?,
+            page: vec![0; layout.page_len],
+        })
+    }
+
+    /// Takes the pages that are full, without waiting.
+    ///
+    /// # Errors
+    /// A buffer that cannot be read, a full disk.
+    pub fn drain(&mut self) -> Result<(), TraceError> {
+        for cpu in &mut self.cpus {
+            cpu.take(&mut self.page)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rest, also of pages that are not full, and the kernel's account of each buffer. The trace must have
+    /// ended.
+    ///
+    /// # Errors
+    /// As [`Spooler::drain`].
+    pub fn finish(mut self, root: &Root, instance: &str) -> Result<Vec<Spooled>, TraceError> {
+        self.drain()?;
+        let mut all = Vec::new();
+        for mut cpu in self.cpus {
+            cpu.moves = Moves::Read;
+            cpu.take(&mut self.page)?;
+            let account = root
+                .text(&format!("{instance}/per_cpu/cpu{}/stats", cpu.cpu))?
+                .unwrap_or_default();
+            all.push(Spooled {
+                cpu: cpu.cpu,
+                spool: cpu.spool,
+                stats: Stats::parse(&account),
+                account,
+            });
+        }
+        Ok(all)
+    }
+}
+
+impl Cpu {
+    fn take(&mut self, page: &mut [u8]) -> Result<(), TraceError> {
+        while self.moves == Moves::Splice {
+            match self.spool.take(&self.pipe, page.len() * AT_ONCE) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {}
+                Err(error) if error.errno() == Some(EINVAL) => self.moves = Moves::Read,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        loop {
+            let read = self.pipe.read(page)?;
+            if read == 0 {
+                return Ok(());
+            }
+            // A kernel gives whole pages; the rest of a shorter one says nothing.
+            page.iter_mut().skip(read).for_each(|byte| *byte = 0);
+            self.spool.append(page)?;
+        }
+    }
+}
+
+/// What splice says where it is not possible.
+const EINVAL: i32 = 22;
