@@ -7,10 +7,13 @@ mod first_process;
 mod flags;
 mod foreign;
 mod intent;
+mod kprobes_args;
 mod placement;
 mod plans;
 mod program;
 mod reading;
+mod result_file;
+mod sampler_policy;
 mod status;
 mod verbs;
 
@@ -57,4 +60,9 @@ pub fn main() -> std::process::ExitCode {
         Err(error) => screen.error(&error),
     };
     screen.ended(status).into()
+}
+
+/// A length of time in nanoseconds, as much as 64 bits hold.
+fn nanoseconds(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

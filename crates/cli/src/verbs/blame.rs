@@ -11,13 +11,13 @@ mod probe;
 mod program;
 mod stream;
 mod told;
-mod tracing;
+mod trace_settings;
 mod until;
 mod waits;
 
-use super::measure::kept;
-use super::measure::policy::{Sampler, parse_policy};
-use super::measure::senders;
+use crate::kprobes_args::KprobesArgs;
+use crate::result_file;
+use crate::sampler_policy::{Sampler, parse_policy};
 use crate::{CommandError, Screen, Status};
 use ::blame::Keep;
 use machine::parse_duration;
@@ -82,7 +82,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "command"])]
     hwlat: Option<Duration>,
     #[command(flatten)]
-    senders: senders::Args,
+    kprobes: KprobesArgs,
     /// Show every row
     #[arg(long)]
     all: bool,
@@ -102,7 +102,7 @@ pub struct Args {
 /// Runs it.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.gaps.iter().chain(&args.html) {
-        root::output::check(path).map_err(kept::refused)?;
+        root::output::check(path).map_err(result_file::refused)?;
     }
     match (args.pid, args.command.as_slice()) {
         (None, []) => probe::run(args, session, screen),

@@ -1,27 +1,23 @@
 //! `measure`: wake-up latency, or gaps in a busy loop.
 
+mod break_args;
 mod claim;
-pub mod described;
-pub(crate) mod frozen;
-pub(crate) mod instance;
-pub(crate) mod kept;
-pub(crate) mod policy;
-pub(crate) mod refused;
-pub(crate) mod senders;
-mod tracer;
+mod described;
+mod kernel_tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
-use crate::{CommandError, Screen, Status};
+use crate::result_file::{self, ResultFile};
+use crate::sampler_policy::{Sampler, parse_policy};
+use crate::{CommandError, Screen, Status, nanoseconds};
+use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
-use kept::Kept;
 use machine::parse_duration;
 use machine::{CpuSet, Machine, Nanos};
 use measure::{
     Break, Claim, Environment, IdleStates, Kind, Level, MeasureError, Measurement, Method, Progress, Request,
 };
-use policy::{Sampler, parse_policy};
 use report::Histograms;
 use session::isolation::existing_cpus;
 use session::{Session, cpuset_entry};
@@ -50,7 +46,7 @@ enum What {
         #[arg(long, value_name = "TRACER", conflicts_with_all = [
             "loops", "distance", "clock", "policy", "aligned", "secaligned", "relative", "break_trace", "trace_out",
         ])]
-        method: Option<tracer::Waking>,
+        method: Option<kernel_tracer::Waking>,
     },
     /// How often, and for how long, is a thread stopped that never sleeps? (oslat's and sysjitter's question)
     Noise {
@@ -63,7 +59,7 @@ enum What {
         policy: Sampler,
         /// Have a tracer of the kernel measure, where it has one
         #[arg(long, value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
-        method: Option<tracer::Spinning>,
+        method: Option<kernel_tracer::Spinning>,
     },
     /// Both at the same time: a thread that wakes up above one that never sleeps, on each CPU, with one clock
     ///
@@ -98,7 +94,7 @@ impl Spinning {
     fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
-            root::output::check(path).map_err(kept::refused)?;
+            root::output::check(path).map_err(result_file::refused)?;
             request.gaps = Some(path);
         }
         Ok(())
@@ -126,7 +122,7 @@ struct Shared {
     #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
     limit: Option<Duration>,
     #[command(flatten)]
-    trace: frozen::Args,
+    trace: BreakArgs,
     /// Say whether the run proves that wake-ups later than LIMIT have a probability of at most SHARE, or longer gaps a
     /// rate of at most SHARE per second, and how long it would have to run (50us:1e-6)
     #[arg(long, value_name = "LIMIT:SHARE", value_parser = parse_claim)]
@@ -153,7 +149,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         What::All { shared, .. } => (Kind::All, shared),
     };
     // First of all, so that a path that cannot be written costs no time.
-    let kept = shared.out.as_deref().map(Kept::at).transpose()?;
+    let kept = shared.out.as_deref().map(ResultFile::at).transpose()?;
     let root = session.root();
     let machine = session.machine();
     let cpus = chosen_cpus(shared, &machine, screen)?;
@@ -190,9 +186,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let trace = match shared.limit {
         Some(_) if tracer.is_none() => {
-            shared
-                .trace
-                .prepare(session, shared.out.as_deref(), machine.topology.online.len())?
+            let trace = shared.trace.trace(shared.out.as_deref());
+            let cpus = machine.topology.online.len();
+            trace.map(|trace| trace.prepare(session, cpus)).transpose()?
         }
         _ => None,
     };
@@ -220,7 +216,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             measure::run(&request, session.root(), progress)
         })?,
         Some((method, time)) => {
-            let mut instance = tracer::begin(session, method, &request, time)?;
+            let mut instance = tracing::tracer::begin(session, method, &request, time)?;
             let pipe = instance.file("trace_pipe");
             let listen = |progress: &mut dyn FnMut(&Progress)| {
                 measure::method::listen(&request, method, &pipe, session.root(), progress)
@@ -322,8 +318,4 @@ pub(crate) fn with_progress(
     });
     bar.finish_and_clear();
     Ok(result?)
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

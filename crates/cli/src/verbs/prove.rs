@@ -6,7 +6,7 @@ mod residue;
 mod steps;
 
 use crate::intent::Wanted;
-use crate::verbs::measure::kept::Kept;
+use crate::result_file::ResultFile;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Fingerprint, Request, Undone, Which};
@@ -53,7 +53,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         ));
     }
     // Before anything is done: half a minute later nobody wants to hear that there is no such folder.
-    let kept = Kept::at(&args.out)?;
+    let kept = ResultFile::at(&args.out)?;
     let root = session.root();
     let machine = session.machine().with_tasks_and_interrupts(root);
     let (intent, plan) = args.wanted.plan(session, &machine)?;

@@ -7,8 +7,6 @@
 use super::clock::{self, Clock};
 use super::joined::Joined;
 use super::{Args, DRAWN, stream};
-use crate::verbs::measure::instance::{Instance, found};
-use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
 use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, Reader};
@@ -18,6 +16,8 @@ use root::{Root, Tracefs};
 use session::Session;
 use std::ops::ControlFlow;
 use trace::{Recorder, TraceError, Way};
+use tracing::instance::{Instance, found};
+use tracing::refusal::untraceable;
 
 /// As `available_tracers` calls it.
 const TRACER: &str = "function_graph";

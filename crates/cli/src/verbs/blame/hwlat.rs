@@ -6,8 +6,6 @@
 use super::clock;
 use super::functions::tracer;
 use crate::CommandError;
-use crate::verbs::measure::instance::{Instance, found};
-use crate::verbs::measure::refused::untraceable;
 use apply::tracing::{Setting, Wanted};
 use blame::{Hwlat, HwlatReport};
 use machine::{CpuId, CpuSet, Machine};
@@ -17,6 +15,8 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use trace::{Recorder, Way};
+use tracing::instance::{Instance, found};
+use tracing::refusal::untraceable;
 
 /// As `available_tracers` calls it.
 const TRACER: &str = "hwlat";

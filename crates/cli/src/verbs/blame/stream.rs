@@ -4,10 +4,7 @@
 use super::clock::{self, Clock};
 use super::joined::Joined;
 use super::until::Stopper;
-use super::{Args, functions, tracing};
-use crate::verbs::measure::instance::{Instance, found};
-use crate::verbs::measure::refused::untraceable;
-use crate::verbs::measure::senders::{Senders, Told as SendersTold};
+use super::{Args, functions, trace_settings};
 use crate::{CommandError, Status};
 use blame::{Functions, Reader};
 use events::Event;
@@ -20,6 +17,9 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
+use tracing::instance::{Instance, found};
+use tracing::ipi_senders::{IpiSenders, SendersReport};
+use tracing::refusal::untraceable;
 
 /// How long one emptying may take where events come as fast as they are read.
 const AT_ONCE: Duration = Duration::from_millis(200);
@@ -37,7 +37,7 @@ pub struct Known<'s> {
     /// Who understands them.
     pub reader: Reader,
     /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`Stream`].
-    senders: Senders<'s>,
+    senders: IpiSenders<'s>,
 }
 
 /// The trace of one run, while it is read.
@@ -55,7 +55,7 @@ pub struct Stream<'r> {
 }
 
 /// Whether a program is watched, whose threads come and go.
-pub use tracing::Watched;
+pub use super::trace_settings::Watched;
 
 /// What became of a trace.
 pub struct Traced<'k> {
@@ -70,7 +70,7 @@ pub struct Traced<'k> {
     /// Its instance is still there, and why.
     pub left_behind: Option<Note>,
     /// Who told which thread interrupts others.
-    pub senders: SendersTold,
+    pub senders: SendersReport,
     /// What became of `--functions`.
     pub functions: Option<functions::Ended>,
 }
@@ -102,9 +102,9 @@ pub fn known<'s>(
     let root = session.root();
     // A mount that no directory shows is there as long as this is.
     let tracefs = found(session)?;
-    let senders = Senders::begin(session, &args.senders, machine)?;
+    let senders = IpiSenders::begin(session, args.kprobes.kprobes(), machine)?;
     let group = senders.group();
-    let mut wanted = tracing::events(watched);
+    let mut wanted = trace_settings::events(watched);
     wanted.extend(group.as_deref());
     let mut catalogue =
         trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
@@ -133,7 +133,7 @@ impl<'r> Stream<'r> {
     ) -> Result<Stream<'r>, CommandError> {
         let root = session.root();
         let catalogue = &known.catalogue;
-        let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
+        let wanted = trace_settings::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
         let (instance, held) = functions::hold(session, args, machine, cpus, &wanted)?;
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = clock::in_force(&clock.unwrap_or_default())?;
@@ -262,7 +262,7 @@ impl<'r> Stream<'r> {
                 recorded,
                 clock,
                 left_behind,
-                senders: known.senders.told(&self.idle),
+                senders: known.senders.report(&self.idle),
                 functions,
             }),
         }

@@ -7,13 +7,13 @@ use super::until::Found;
 use crate::program::attend::Until;
 use crate::program::child::Ended;
 use crate::program::offline;
-use crate::verbs::measure::senders::Told as Senders;
 use crate::{CommandError, Screen};
 use blame::Answer;
 use measure::{Environment, Note};
 use report::{Rows, Tracers};
 use serde::Serialize;
 use terminal::Form;
+use tracing::ipi_senders::SendersReport;
 
 /// Rows of a CPU that are shown without being asked for.
 const SHOWN: usize = 12;
@@ -42,7 +42,7 @@ pub struct Told<'a> {
     program: Option<&'a Program>,
     absent_events: &'a [String],
     /// Who tells which thread interrupts others; nothing where nothing was traced.
-    senders: Option<&'a Senders>,
+    senders: Option<&'a SendersReport>,
     trace_full: bool,
     /// Why nothing was traced; counters stand in then.
     no_trace: Option<String>,

@@ -5,7 +5,7 @@ mod display;
 mod settle;
 mod statistics;
 
-use super::kept::Kept;
+use crate::result_file::ResultFile;
 use crate::{CommandError, Screen, Status};
 use measure::configuration::{self, Configuration, Form};
 use root::{input, output};
@@ -41,7 +41,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         screen.text(&conduct::intended(&described, &settled));
         return Ok(Status::Done);
     }
-    let kept = args.out.as_deref().map(Kept::at).transpose()?;
+    let kept = args.out.as_deref().map(ResultFile::at).transpose()?;
     for file in described
         .samplers
         .iter()

@@ -1,7 +1,7 @@
 //! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
 
-use super::nanoseconds;
-use super::policy::{Sampler, parse_policy};
+use crate::nanoseconds;
+use crate::sampler_policy::{Sampler, parse_policy};
 use clap::ValueEnum;
 use machine::parse_duration;
 use measure::{Kind, Life, Request, Sleep};

@@ -1,6 +1,6 @@
 //! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
 
-use crate::verbs::measure::policy::parse_policy;
+use crate::sampler_policy::parse_policy;
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
 use plan::{Intent, Plan, State};

@@ -9,7 +9,7 @@ use super::options::{LoadOn, Measured, Options, a_time};
 use super::reboots::Consent;
 use super::{carry_out, plan as show_plan};
 use crate::intent::ProfileWord;
-use crate::verbs::measure::policy::parse_policy;
+use crate::sampler_policy::parse_policy;
 use crate::{CommandError, Screen, Status};
 use ::plan::{Intent, Knob, PartitionName, Plan, Profile, State};
 use ::study::which_knob::{Candidates, least_repetitions, matrix};

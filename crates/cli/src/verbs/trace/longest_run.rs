@@ -4,13 +4,13 @@ use super::asked::{Answer, Asked, Row};
 use super::input::{Account, longest_runs};
 use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
-use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, ThreadFilter};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
 use terminal::Form;
+use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace longest-run`.
 #[derive(clap::Args)]

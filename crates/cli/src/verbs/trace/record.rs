@@ -4,13 +4,10 @@
 //! on the traced CPUs where there are others, and nothing waits in the kernel for data, which would wake it from there.
 
 use super::watched::{Over, Watched};
+use crate::kprobes_args::KprobesArgs;
 use crate::program::attend::Until;
 use crate::program::offline;
-use crate::verbs::measure::frozen::EVENTS;
-use crate::verbs::measure::instance::{Instance, found};
-use crate::verbs::measure::kept;
-use crate::verbs::measure::refused::untraceable;
-use crate::verbs::measure::senders::{self, Senders};
+use crate::result_file;
 use crate::{CommandError, Screen, Status};
 use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};
@@ -25,6 +22,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use terminal::Form;
 use trace::{Catalogue, Spooled, Spooler, TraceError, catalogue};
+use tracing::break_trace::EVENTS;
+use tracing::instance::{Instance, found};
+use tracing::ipi_senders::{IpiSenders, SendersReport};
+use tracing::refusal::untraceable;
 
 /// Arguments of `trace record`, and of whoever records before it looks.
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "KIB", default_value_t = 8_192, value_parser = clap::value_parser!(u64).range(8..=4_194_304))]
     buffer: u64,
     #[command(flatten)]
-    senders: senders::Args,
+    kprobes: KprobesArgs,
     /// A command to run meanwhile, on the CPUs that are recorded
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -69,7 +70,7 @@ struct Told<'a> {
     duration_ns: u64,
     until: Until,
     cpus: &'a [Row],
-    senders: Option<&'a senders::Told>,
+    senders: Option<&'a SendersReport>,
     findings: &'a [Note],
 }
 
@@ -93,7 +94,7 @@ pub struct Recorded {
     over: Over,
     cpus: Vec<Row>,
     /// Who told which thread interrupts other CPUs, where that was asked for.
-    senders: Option<senders::Told>,
+    senders: Option<SendersReport>,
 }
 
 /// Runs it.
@@ -158,7 +159,7 @@ pub fn record(
     usual: &[&str],
     screen: &Screen,
 ) -> Result<Result<Recorded, Status>, CommandError> {
-    root::output::check(&args.out).map_err(kept::refused)?;
+    root::output::check(&args.out).map_err(result_file::refused)?;
     let root = session.root();
     let machine = session.machine();
     let cpus = match &args.cpus {
@@ -179,9 +180,9 @@ pub fn record(
     // Interrupts that are sent are among what is usual, and not in what somebody names.
     let is_usual = args.event.is_empty() && args.tracer.is_none() && usual.contains(&"ipi");
     let senders = is_usual
-        .then(|| Senders::begin(session, &args.senders, &machine))
+        .then(|| IpiSenders::begin(session, args.kprobes.kprobes(), &machine))
         .transpose()?;
-    let group = senders.as_ref().and_then(Senders::group);
+    let group = senders.as_ref().and_then(IpiSenders::group);
     let usual: Vec<&str> = usual.iter().copied().chain(group.as_deref()).collect();
     let known = wanted_events(session, args, &usual, &tracefs)?;
     let mut instance = Instance::begin(session, tracefs, &settings(args, &known, &cpus))?;
@@ -216,7 +217,7 @@ pub fn record(
         absent: known.absent,
         over,
         cpus,
-        senders: senders.map(|senders| senders.told(&[])),
+        senders: senders.map(|senders| senders.report(&[])),
     }))
 }
 

@@ -1,10 +1,10 @@
 //! Conducts a described run: the programs and loads first, then the samplers, the screen meanwhile, the files at the end.
 
-use super::super::nanoseconds;
 use super::display::Display;
 use super::settle::Settled;
 use super::statistics;
-use super::{Kept, is_systress};
+use super::{ResultFile, is_systress};
+use crate::nanoseconds;
 use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine, Nanos};
 use measure::configuration::{Configuration, Memory};
@@ -25,7 +25,7 @@ pub fn conduct(
     described: &Configuration,
     settled: Settled,
     machine: &Machine,
-    kept: Option<&Kept>,
+    kept: Option<&ResultFile>,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
     let root = session.root();

@@ -1,8 +1,8 @@
 //! What a description means on this machine: CPUs, policies and cgroups settled, or refused with the place where they
 //! stand.
 
-use super::super::policy::parse_policy;
 use super::statistics;
+use crate::sampler_policy::parse_policy;
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{

@@ -1,12 +1,11 @@
 //! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
 
-use super::refused::{absent, refused};
-use crate::{CommandError, Status};
+use crate::refusal::{absent, refused};
 use apply::ApplyError;
 use apply::tracing::Wanted;
 use machine::TaskKey;
 use measure::{Level, Note};
-use root::Tracefs;
+use root::{Failure, Status, Tracefs};
 use session::Session;
 
 /// A directory with a trace.
@@ -23,11 +22,11 @@ pub struct Instance<'s> {
 ///
 /// # Errors
 /// Why there are none.
-pub fn found(session: &Session) -> Result<Tracefs, CommandError> {
+pub fn found(session: &Session) -> Result<Tracefs, Failure> {
     match Tracefs::find() {
         Ok(Some(tracefs)) => Ok(tracefs),
         Ok(None) => Err(absent(session)),
-        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
+        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(Failure::new(
             Status::Unable,
             "tracefs",
             "it is not mounted",
@@ -42,11 +41,7 @@ impl<'s> Instance<'s> {
     ///
     /// # Errors
     /// What the kernel refuses, or another quietcore at work.
-    pub fn begin(
-        session: &'s Session,
-        tracefs: Tracefs,
-        wanted: &Wanted,
-    ) -> Result<Instance<'s>, CommandError> {
+    pub fn begin(session: &'s Session, tracefs: Tracefs, wanted: &Wanted) -> Result<Instance<'s>, Failure> {
         let changing = session.lock()?;
         let holder = own_key(session)?;
         let held = apply::tracing::hold(&changing.host, changing.state(), &tracefs, holder, wanted);
@@ -108,7 +103,7 @@ impl<'s> Instance<'s> {
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn stop(&self) -> Result<(), CommandError> {
+    pub fn stop(&self) -> Result<(), Failure> {
         let host = apply::Host::new(self.session.writable()?.clone());
         Ok(apply::tracing::stop(&host, &self.tracefs, &self.place)?)
     }
@@ -133,7 +128,7 @@ impl<'s> Instance<'s> {
     ///
     /// # Errors
     /// What somebody else changed since, or reads.
-    pub fn take_down(&mut self) -> Result<(), CommandError> {
+    pub fn take_down(&mut self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
@@ -147,10 +142,10 @@ impl<'s> Instance<'s> {
 ///
 /// # Errors
 /// There is no `/proc`.
-pub(super) fn own_key(session: &Session) -> Result<TaskKey, CommandError> {
+pub(crate) fn own_key(session: &Session) -> Result<TaskKey, Failure> {
     let own = machine::tasks::read_stat(session.root(), std::process::id());
     own.map(|task| task.key).ok_or_else(|| {
-        CommandError::new(
+        Failure::new(
             Status::Unable,
             "/proc/self/stat",
             "it cannot be read",
@@ -160,15 +155,10 @@ pub(super) fn own_key(session: &Session) -> Result<TaskKey, CommandError> {
 }
 
 /// What could not be given back, because somebody else changed or uses it, is an error.
-pub(super) fn conflict(left: &[String]) -> Result<(), CommandError> {
+pub(crate) fn conflict(left: &[String]) -> Result<(), Failure> {
     match left.first() {
         None => Ok(()),
-        Some(left) => Err(CommandError::new(
-            Status::Conflict,
-            "tracefs",
-            left,
-            "quietcore undo",
-        )),
+        Some(left) => Err(Failure::new(Status::Conflict, "tracefs", left, "quietcore undo")),
     }
 }
 

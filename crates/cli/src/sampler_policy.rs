@@ -1,6 +1,6 @@
 //! Policies as they are written on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
-use super::nanoseconds;
+use crate::nanoseconds;
 use machine::Policy;
 use machine::parse_duration;
 use measure::{Deadline, IfRefused, Lane};

@@ -3,15 +3,14 @@
 //! The trace is an instance of tracefs of our own, so that nobody else's is touched, and its files are open before the
 //! measurement begins: at the sample the sampler itself writes the marker and stops the trace, with two system calls.
 
-use super::instance::{Instance, found};
-use crate::{CommandError, Status};
+use crate::instance::{Instance, found};
 use apply::tracing::{Setting, Wanted};
-use clap::ValueEnum;
 use measure::{Hit, Kind, Level, Measurement, Note, Trip};
+use root::{Failure, RootError, Status};
 use session::Session;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What says why a CPU was not with its program; a kernel that lacks one does without.
 pub const EVENTS: &[&str] = &[
@@ -46,25 +45,22 @@ const LONGEST: u64 = 256 << 20;
 /// Where a trace is kept that nobody gave a file: in `/run/quietcore`, until the next one or a restart.
 const KEPT_AS: &str = "break.trace";
 
-/// Arguments about the trace of `--break`.
-#[derive(clap::Args)]
-pub struct Args {
-    /// Which trace stops at that sample, with a marker in it
-    #[arg(long, value_name = "WHICH", default_value = "own", requires = "limit")]
-    break_trace: Which,
-    /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
-    #[arg(long, value_name = "FILE", requires = "limit")]
-    trace_out: Option<PathBuf>,
+/// Which trace stops at the sample that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichTrace {
+    /// An instance of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs.
+    Own,
+    /// The one that the user started in the top directory of tracefs; it stays frozen.
+    Top,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Which {
-    /// One of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
-    Own,
-    /// The one that you have started in the top directory of tracefs; it stays frozen
-    Top,
-    /// None
-    None,
+/// The trace of `--break`, and where its text goes.
+#[derive(Clone, Debug)]
+pub struct BreakTrace {
+    /// Which trace.
+    pub which: WhichTrace,
+    /// A file for its text. Without it our own trace goes to `/run/quietcore`, and the top directory keeps its own.
+    pub file: Option<PathBuf>,
 }
 
 /// A trace that waits for the sample that is too long.
@@ -106,36 +102,33 @@ impl Trip for Files {
     }
 }
 
-impl Args {
-    /// Gets the trace going; `None` where none was asked for. A machine that has none, or forbids it, costs the trace and
-    /// not the measurement: the note says so.
+impl BreakTrace {
+    /// Starts the trace. A machine that has none, or forbids it, costs the trace and not the measurement: the note says so.
     ///
     /// # Errors
-    /// A file for the trace that cannot be written: nothing has been done yet.
-    pub fn prepare<'s>(
-        &self,
-        session: &'s Session,
-        out: Option<&Path>,
-        cpus: usize,
-    ) -> Result<Option<Result<Frozen<'s>, Note>>, CommandError> {
-        let beside = || out.map(|out| out.with_extension("trace"));
-        let kept = match self.break_trace {
-            Which::None => return Ok(None),
-            Which::Own => self.trace_out.clone().or_else(beside),
-            Which::Top => self.trace_out.clone(),
-        };
-        if let Some(kept) = &kept {
-            root::output::check(kept).map_err(super::kept::refused)?;
+    /// A file for the trace that cannot be written: nothing was done.
+    pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<Frozen<'_>, Note>, Failure> {
+        if let Some(file) = &self.file {
+            root::output::check(file).map_err(unwritable)?;
         }
-        let begun = match self.break_trace {
-            Which::Own => own(session, cpus, kept),
-            Which::Top | Which::None => top(session, kept),
+        let started = match self.which {
+            WhichTrace::Own => own(session, cpus, self.file),
+            WhichTrace::Top => top(session, self.file),
         };
-        Ok(Some(begun.map_err(|error| unavailable(&error))))
+        Ok(started.map_err(|error| unavailable(&error)))
     }
 }
 
-fn own(session: &Session, cpus: usize, kept: Option<PathBuf>) -> Result<Frozen<'_>, CommandError> {
+/// A file that cannot be written, found out before anything is done.
+fn unwritable(error: RootError) -> Failure {
+    Failure {
+        status: Status::Usage,
+        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
+        ..error.into()
+    }
+}
+
+fn own(session: &Session, cpus: usize, kept: Option<PathBuf>) -> Result<Frozen<'_>, Failure> {
     let size = (BUFFER_KIB / cpus.max(1)).clamp(128, 1024);
     let mut own = vec![
         Setting::must("tracing_on", "0"),
@@ -154,7 +147,7 @@ fn own(session: &Session, cpus: usize, kept: Option<PathBuf>) -> Result<Frozen<'
     Frozen::on(Instance::begin(session, found(session)?, &wanted)?, kept)
 }
 
-fn top(session: &Session, kept: Option<PathBuf>) -> Result<Frozen<'_>, CommandError> {
+fn top(session: &Session, kept: Option<PathBuf>) -> Result<Frozen<'_>, Failure> {
     Frozen::on(Instance::top(session, found(session)?), kept)
 }
 
@@ -164,7 +157,7 @@ impl<'s> Frozen<'s> {
         self.files.as_ref().map(|files| files as &dyn Trip)
     }
 
-    fn on(instance: Instance, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
+    fn on(instance: Instance, kept: Option<PathBuf>) -> Result<Frozen, Failure> {
         let open = |name: &str| root::descriptor::writable(&instance.file(name));
         Ok(Frozen {
             files: Some(Files {
@@ -187,7 +180,7 @@ impl<'s> Frozen<'s> {
         result.findings.extend(self.instance.end());
     }
 
-    fn keep(&self, session: &Session) -> Result<Note, CommandError> {
+    fn keep(&self, session: &Session) -> Result<Note, Failure> {
         let shown = self.instance.shown("trace");
         let frozen = |subject: String, message: String, fix: &str| Note {
             id: "trace_frozen".to_owned(),
@@ -196,14 +189,14 @@ impl<'s> Frozen<'s> {
             message,
             fix: fix.to_owned(),
         };
-        let text = || -> Result<Vec<u8>, CommandError> {
+        let text = || -> Result<Vec<u8>, Failure> {
             let mut text = Vec::new();
             match session
                 .root()
                 .bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)?
             {
                 true => Ok(text),
-                false => Err(CommandError::new(
+                false => Err(Failure::new(
                     Status::Unable,
                     shown.clone(),
                     "it is gone",
@@ -241,7 +234,7 @@ impl<'s> Frozen<'s> {
     }
 }
 
-fn unavailable(error: &CommandError) -> Note {
+fn unavailable(error: &Failure) -> Note {
     Note {
         id: "trace_not_recorded".to_owned(),
         level: Level::Info,

@@ -1,41 +1,12 @@
 //! `--method`: a tracer of the kernel measures instead of our own samplers, in an instance of tracefs that goes with it.
 
-use super::instance::{Instance, found};
-use super::nanoseconds;
-use crate::{CommandError, Status};
+use crate::instance::{Instance, found};
 use apply::tracing::{Setting, Wanted};
-use clap::ValueEnum;
 use machine::CpuSet;
 use measure::{Method, Request};
-use root::{Root, Tracefs};
+use root::{Failure, Root, Status, Tracefs};
 use session::Session;
 use std::time::Duration;
-
-/// What can wake threads instead of us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Waking {
-    /// The kernel's timerlat tracer: a timer and a thread of the kernel on each CPU (SCHED_FIFO 95)
-    Timerlat,
-}
-
-/// What can look for gaps instead of us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Spinning {
-    /// The kernel's osnoise tracer: a thread of the kernel on each CPU that never sleeps
-    Osnoise,
-}
-
-impl From<Waking> for Method {
-    fn from(_: Waking) -> Method {
-        Method::Timerlat
-    }
-}
-
-impl From<Spinning> for Method {
-    fn from(_: Spinning) -> Method {
-        Method::Osnoise
-    }
-}
 
 /// Room for samples of each CPU until they are read.
 const BUFFER_KIB: u32 = 1024;
@@ -49,7 +20,7 @@ pub fn begin<'s>(
     method: Method,
     request: &Request,
     time: Duration,
-) -> Result<Instance<'s>, CommandError> {
+) -> Result<Instance<'s>, Failure> {
     let micros = whole_micros(method, time)?;
     let tracefs = found(session)?;
     let root = session.root();
@@ -59,7 +30,7 @@ pub fn begin<'s>(
         .split_whitespace()
         .any(|tracer| tracer == method.tracer())
     {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Unable,
             format!("--method {}", method.tracer()),
             format!(
@@ -70,7 +41,7 @@ pub fn begin<'s>(
         ));
     }
     if let Some(place) = taken(root, &tracefs)? {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Conflict,
             format!("--method {}", method.tracer()),
             format!("{place} runs a tracer whose settings are the same for all"),
@@ -78,7 +49,7 @@ pub fn begin<'s>(
         ));
     }
     if let Some(option) = unsuitable(&read("osnoise/options")?.unwrap_or_default()) {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Conflict,
             format!("--method {}", method.tracer()),
             format!(
@@ -120,16 +91,16 @@ fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {
 }
 
 /// The period or threshold in microseconds, as the tracers want it (`timerlat_period_us`: 100 to 1,000,000).
-fn whole_micros(method: Method, time: Duration) -> Result<u64, CommandError> {
+fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
     let (name, range) = match method {
         Method::Timerlat => ("--interval", 100..=1_000_000),
         Method::Osnoise => ("--threshold", 1..=1_000_000),
     };
-    let ns = nanoseconds(time);
+    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let micros = ns / 1_000;
     match ns.is_multiple_of(1_000) && range.contains(&micros) {
         true => Ok(micros),
-        false => Err(CommandError::usage(
+        false => Err(Failure::usage(
             format!("{name} {time:?}"),
             format!(
                 "the {} tracer takes whole microseconds from {} us to {} us",
@@ -143,7 +114,7 @@ fn whole_micros(method: Method, time: Duration) -> Result<u64, CommandError> {
 }
 
 /// The directory where one of the two tracers runs already: they share threads and settings.
-fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, CommandError> {
+fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, Failure> {
     let instances = root.names(&tracefs.file("instances"))?.unwrap_or_default();
     let places = instances.iter().map(|name| format!("instances/{name}/"));
     for place in places.chain([String::new()]) {

@@ -8,18 +8,18 @@ use root::output::{Draft, Durability, Place, Readers};
 use std::path::{Path, PathBuf};
 
 /// A result's file, and its page.
-pub struct Kept {
+pub struct ResultFile {
     json: PathBuf,
     /// `None` where the file is a device or a pipe, which also gets nothing before the end.
     page: Option<PathBuf>,
 }
 
-impl Kept {
+impl ResultFile {
     /// Makes sure that both files can be written.
     ///
     /// # Errors
     /// Wrong usage, whatever stands in the way: nothing has been done yet.
-    pub fn at(path: &Path) -> Result<Kept, CommandError> {
+    pub fn at(path: &Path) -> Result<ResultFile, CommandError> {
         let page = path.with_extension("html");
         if page == path {
             return Err(CommandError::usage(
@@ -32,14 +32,14 @@ impl Kept {
         if is_file {
             root::output::check(&page).map_err(refused)?;
         }
-        Ok(Kept {
+        Ok(ResultFile {
             json: path.to_owned(),
             page: is_file.then_some(page),
         })
     }
 
     /// Writes what there is so far. A failure is nothing to stop for: what was written before stays, room may come
-    /// back, and [`Kept::end`] has the last word.
+    /// back, and [`ResultFile::end`] has the last word.
     pub fn so_far(&self, result: &Measurement) {
         if self.page.is_some() {
             let _ = self.write(result, Durability::Cached);

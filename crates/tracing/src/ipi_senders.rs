@@ -1,48 +1,46 @@
-//! Who tells which thread interrupts another CPU: the kernel's own events, or, on kernels before 6.4, kprobes of ours at the
+//! What reports which thread interrupts another CPU: the kernel's own events, or, on kernels before 6.4, kprobes of ours at the
 //! functions that do it, for as long as a trace needs them.
 
-use super::instance::{found, own_key};
-use crate::CommandError;
+use crate::instance::{found, own_key};
 use apply::System;
 use apply::kprobes::{Kprobe, Placed};
 use machine::{Machine, TaskKey};
-use root::Tracefs;
+use root::{Failure, Tracefs};
 use serde::Serialize;
 use session::Session;
 use std::cell::{Cell, RefCell};
 
-/// Whether they may be made.
-#[derive(clap::Args)]
-#[group(skip)]
-pub struct Args {
-    /// On a kernel without events for the sending of interrupts (before 6.4), do not put kprobes at the functions that send
-    /// them: who interrupts other CPUs is then not told
-    #[arg(long)]
-    no_kprobes: bool,
+/// Whether kprobes may be made where the kernel has no events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kprobes {
+    /// They may.
+    Allowed,
+    /// They may not.
+    Forbidden,
 }
 
-/// Who tells.
+/// What reports the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum ReportedBy {
     /// The kernel's own events.
     Events,
     /// Kprobes of ours.
     Kprobes,
-    /// Nobody.
+    /// Nothing.
     Nobody,
 }
 
-/// What there is to say of it.
+/// What is known about the senders.
 #[derive(Clone, Debug, Serialize)]
-pub struct Told {
-    /// Who tells.
-    pub by: By,
+pub struct SendersReport {
+    /// What reports them.
+    pub by: ReportedBy,
     /// Kprobes of ours: they are gone when this is read.
     pub probes: Vec<Probe>,
     /// Those that were refused, and how.
     pub refused: Vec<String>,
-    /// Why nobody tells.
+    /// Why nothing does.
     pub why: Option<String>,
 }
 
@@ -58,37 +56,41 @@ pub struct Probe {
     pub missed: Option<u64>,
 }
 
-/// Them, until they are taken away.
-pub struct Senders<'s> {
+/// The kprobes, until they are removed.
+pub struct IpiSenders<'s> {
     session: &'s Session,
     tracefs: Tracefs,
     /// Who has to take them away; `None` where there are none.
     holder: Cell<Option<TaskKey>>,
-    told: RefCell<Told>,
+    report: RefCell<SendersReport>,
 }
 
-impl<'s> Senders<'s> {
-    /// Sees who tells, and makes the kprobes where nobody else does. They are in the ledger, so that they go also when this
+impl<'s> IpiSenders<'s> {
+    /// Finds what reports the senders, and makes the kprobes where the kernel has no events. They are in the ledger, so that they go also when this
     /// process is killed.
     ///
     /// # Errors
-    /// There is no tracing; another quietcore is at work. What the kernel refuses is told instead.
-    pub fn begin(session: &'s Session, args: &Args, machine: &Machine) -> Result<Senders<'s>, CommandError> {
+    /// There is no tracing; another quietcore is at work. What the kernel refuses is in the report instead.
+    pub fn begin(
+        session: &'s Session,
+        kprobes: Kprobes,
+        machine: &Machine,
+    ) -> Result<IpiSenders<'s>, Failure> {
         let tracefs = found(session)?;
-        let without = |by: By, why: Option<String>| Told {
+        let without = |by: ReportedBy, why: Option<String>| SendersReport {
             by,
             probes: Vec::new(),
             refused: Vec::new(),
             why,
         };
-        let nobody = |why: &str| without(By::Nobody, Some(why.to_owned()));
+        let nobody = |why: &str| without(ReportedBy::Nobody, Some(why.to_owned()));
         let host = apply::Host::new(session.writable()?.clone());
         let has_events = !trace::events_of(host.root(), &tracefs.file("."), "ipi/ipi_send_cpu")
-            .map_err(|error| super::refused::untraceable(session, error))?
+            .map_err(|error| crate::refusal::untraceable(session, error))?
             .is_empty();
         let (holder, told) = match apply::kprobes::exist(&host, &tracefs) {
-            _ if has_events => (None, without(By::Events, None)),
-            _ if args.no_kprobes => (
+            _ if has_events => (None, without(ReportedBy::Events, None)),
+            _ if kprobes == Kprobes::Forbidden => (
                 None,
                 nobody("this kernel has no events for it, and --no-kprobes forbids kprobes"),
             ),
@@ -99,11 +101,11 @@ impl<'s> Senders<'s> {
             ),
             Err(error) => (None, nobody(&error.to_string())),
         };
-        Ok(Senders {
+        Ok(IpiSenders {
             session,
             tracefs,
             holder: Cell::new(holder),
-            told: RefCell::new(told),
+            report: RefCell::new(told),
         })
     }
 
@@ -113,15 +115,15 @@ impl<'s> Senders<'s> {
     }
 
     /// What there is to say of them. `idle` are events that could not be switched on.
-    pub fn told(&self, idle: &[String]) -> Told {
-        let mut told = self.told.borrow().clone();
+    pub fn report(&self, idle: &[String]) -> SendersReport {
+        let mut told = self.report.borrow().clone();
         told.probes.retain(|probe| !idle.contains(&probe.event));
         told.refused.extend(
             idle.iter()
                 .map(|event| format!("{event}: it cannot be switched on")),
         );
-        if told.by == By::Kprobes && told.probes.is_empty() {
-            told.by = By::Nobody;
+        if told.by == ReportedBy::Kprobes && told.probes.is_empty() {
+            told.by = ReportedBy::Nobody;
             told.why = Some(told.refused.join("; "));
         }
         told
@@ -131,20 +133,20 @@ impl<'s> Senders<'s> {
     ///
     /// # Errors
     /// Somebody uses them; a list that cannot be read.
-    pub fn take_away(&self) -> Result<(), CommandError> {
+    pub fn take_away(&self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
         let changing = self.session.lock()?;
         let missed = apply::kprobes::missed(&changing.host, &self.tracefs, &group(holder));
         let left = apply::kprobes::let_go(&changing.host, changing.state(), &self.tracefs, holder)?;
-        self.told.borrow_mut().missed(&missed?.unwrap_or_default());
-        super::instance::conflict(&left)
+        self.report.borrow_mut().missed(&missed?.unwrap_or_default());
+        crate::instance::conflict(&left)
     }
 }
 
 /// What fails while something else fails is done by the next call.
-impl Drop for Senders<'_> {
+impl Drop for IpiSenders<'_> {
     fn drop(&mut self) {
         let _ = self.take_away();
     }
@@ -159,7 +161,7 @@ fn make(
     session: &Session,
     tracefs: &Tracefs,
     machine: &Machine,
-) -> Result<(Option<TaskKey>, Told), CommandError> {
+) -> Result<(Option<TaskKey>, SendersReport), Failure> {
     let possible = machine
         .topology
         .possible
@@ -185,11 +187,11 @@ fn make(
         &wanted,
     );
     Ok(match held {
-        Ok(placed) => told(holder, placed),
+        Ok(placed) => report_of(holder, placed),
         Err(error) => (
             None,
-            Told {
-                by: By::Nobody,
+            SendersReport {
+                by: ReportedBy::Nobody,
                 probes: Vec::new(),
                 refused: Vec::new(),
                 why: Some(error.to_string().replace('\n', ": ")),
@@ -198,7 +200,7 @@ fn make(
     })
 }
 
-fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
+fn report_of(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, SendersReport) {
     let probe = |(event, function): (String, String)| Probe {
         event,
         function,
@@ -212,8 +214,8 @@ fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
     match placed.probes.is_empty() {
         true => (
             None,
-            Told {
-                by: By::Nobody,
+            SendersReport {
+                by: ReportedBy::Nobody,
                 probes: Vec::new(),
                 why: Some(refused.join("; ")),
                 refused,
@@ -221,8 +223,8 @@ fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
         ),
         false => (
             Some(holder),
-            Told {
-                by: By::Kprobes,
+            SendersReport {
+                by: ReportedBy::Kprobes,
                 probes: placed.probes.into_iter().map(probe).collect(),
                 refused,
                 why: None,
@@ -231,7 +233,7 @@ fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
     }
 }
 
-impl Told {
+impl SendersReport {
     /// What each event missed.
     fn missed(&mut self, missed: &[(String, u64)]) {
         for probe in &mut self.probes {
@@ -243,8 +245,8 @@ impl Told {
     /// What a person has to know of it; nothing where the kernel has events.
     pub fn text(&self) -> String {
         match self.by {
-            By::Events => String::new(),
-            By::Kprobes => {
+            ReportedBy::Events => String::new(),
+            ReportedBy::Kprobes => {
                 let functions: Vec<&str> = self.probes.iter().map(|probe| probe.function.as_str()).collect();
                 let refused = match self.refused.as_slice() {
                     [] => String::new(),
@@ -263,7 +265,7 @@ impl Told {
                     functions.join(", ")
                 )
             }
-            By::Nobody => format!(
+            ReportedBy::Nobody => format!(
                 "who interrupts other CPUs is not told: {}\n",
                 self.why.as_deref().unwrap_or_default()
             ),
@@ -282,8 +284,8 @@ mod tests {
             function: format!("{event}_function"),
             missed: None,
         };
-        let mut told = Told {
-            by: By::Kprobes,
+        let mut told = SendersReport {
+            by: ReportedBy::Kprobes,
             probes: vec![probe("asks_one"), probe("calls_one")],
             refused: Vec::new(),
             why: None,

@@ -1,7 +1,6 @@
 //! Why the kernel does not let us trace, and what would help: the same errno has several reasons.
 
-use crate::{CommandError, Status};
-use root::RootError;
+use root::{Failure, RootError, Status};
 use session::Session;
 use trace::TraceError;
 
@@ -10,18 +9,18 @@ const CONFIDENTIALITY: &str = "confidentiality";
 const UNLOCK: &str = "boot without lockdown=confidentiality; lockdown=integrity allows tracing";
 
 /// A file of tracefs that refuses.
-pub fn refused(session: &Session, error: RootError) -> CommandError {
+pub fn refused(session: &Session, error: RootError) -> Failure {
     let (user, _) = root::process::ids();
     match error.errno() {
         Some(libc::EACCES | libc::EPERM) if user == 0 => {
             forbidden(error, session.machine().kernel.lockdown.as_deref())
         }
-        Some(libc::EBUSY) => CommandError {
+        Some(libc::EBUSY) => Failure {
             status: Status::Conflict,
             next: "somebody else uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
             ..error.into()
         },
-        Some(libc::ENOMEM) => CommandError {
+        Some(libc::ENOMEM) => Failure {
             next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer"
                 .to_owned(),
             ..error.into()
@@ -31,19 +30,19 @@ pub fn refused(session: &Session, error: RootError) -> CommandError {
 }
 
 /// There is no tracefs, or an empty one.
-pub fn absent(session: &Session) -> CommandError {
+pub fn absent(session: &Session) -> Failure {
     none(session.machine().kernel.lockdown.as_deref())
 }
 
-fn none(lockdown: Option<&str>) -> CommandError {
+fn none(lockdown: Option<&str>) -> Failure {
     match lockdown {
-        Some(CONFIDENTIALITY) => CommandError::new(
+        Some(CONFIDENTIALITY) => Failure::new(
             Status::Denied,
             "tracefs",
             "it is empty: the kernel is locked down (confidentiality)",
             UNLOCK,
         ),
-        _ => CommandError::new(
+        _ => Failure::new(
             Status::Unable,
             "tracefs",
             "this kernel has no tracing (CONFIG_FTRACE), or was locked down at boot (lockdown=confidentiality)",
@@ -53,10 +52,10 @@ fn none(lockdown: Option<&str>) -> CommandError {
 }
 
 /// A trace that cannot be read.
-pub fn untraceable(session: &Session, error: TraceError) -> CommandError {
+pub fn untraceable(session: &Session, error: TraceError) -> Failure {
     match error {
         TraceError::Root(error) => refused(session, error),
-        error => CommandError::new(
+        error => Failure::new(
             Status::Unable,
             "the kernel's trace cannot be read",
             error.to_string(),
@@ -66,15 +65,15 @@ pub fn untraceable(session: &Session, error: TraceError) -> CommandError {
 }
 
 /// Root itself may not: somebody has forbidden it to root as well.
-fn forbidden(error: RootError, lockdown: Option<&str>) -> CommandError {
-    let error = CommandError::from(error);
+fn forbidden(error: RootError, lockdown: Option<&str>) -> Failure {
+    let error = Failure::from(error);
     match lockdown {
-        Some(CONFIDENTIALITY) => CommandError {
+        Some(CONFIDENTIALITY) => Failure {
             why: format!("{}, also for root: the kernel is locked down (confidentiality)", error.why),
             next: UNLOCK.to_owned(),
             ..error
         },
-        _ => CommandError {
+        _ => Failure {
             next: "root may not here: a container, a security module or lockdown=confidentiality forbids it; run it \
                    on the host"
                 .to_owned(),

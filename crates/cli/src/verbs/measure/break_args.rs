@@ -1,0 +1,44 @@
+//! `--break-trace` and `--trace-out`.
+
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+use tracing::break_trace::{BreakTrace, WhichTrace};
+
+/// Arguments about the trace of `--break`.
+#[derive(clap::Args)]
+pub struct BreakArgs {
+    /// Which trace stops at that sample, with a marker in it
+    #[arg(long, value_name = "WHICH", default_value = "own", requires = "limit")]
+    break_trace: Which,
+    /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
+    #[arg(long, value_name = "FILE", requires = "limit")]
+    trace_out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// One of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
+    Own,
+    /// The one that you have started in the top directory of tracefs; it stays frozen
+    Top,
+    /// None
+    None,
+}
+
+impl BreakArgs {
+    /// The trace that is to be frozen; `None` where none is. `out` is the file of the result.
+    pub fn trace(&self, out: Option<&Path>) -> Option<BreakTrace> {
+        let beside = || out.map(|out| out.with_extension("trace"));
+        match self.break_trace {
+            Which::None => None,
+            Which::Own => Some(BreakTrace {
+                which: WhichTrace::Own,
+                file: self.trace_out.clone().or_else(beside),
+            }),
+            Which::Top => Some(BreakTrace {
+                which: WhichTrace::Top,
+                file: self.trace_out.clone(),
+            }),
+        }
+    }
+}
