@@ -102,6 +102,12 @@ const OF_A_CPU: &[&str] = &[
     "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu#/runtime",
 ];
 
+/// Patterns of all files that [`read`] and [`for_cpus`] read, for a snapshot. See `Walk::each` for the notation.
+pub(crate) fn patterns() -> impl Iterator<Item = String> {
+    let fixed = PATTERNS.iter().chain(SHARED).map(|pattern| (*pattern).to_owned());
+    fixed.chain(OF_A_CPU.iter().map(|pattern| pattern.replace('#', "*")))
+}
+
 /// Reads what knobs plan from: the shared settings, and those of the named CPUs, because reading them for all CPUs
 /// of a large machine takes longer than everything else. Paths are those that people know (`/sys/block/sda/...`);
 /// only frequency policies, which several CPUs may share, stand under their real ones. Disks without a device

@@ -1,4 +1,4 @@
-//! The table of what is captured. A verb that reads a new file adds its pattern here.
+//! The table of what is captured. A command that reads a new file adds its pattern here; settings have theirs in `settings`.
 
 use crate::{Machine, Version, irqbalance};
 
@@ -132,18 +132,9 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     ("/sys/kernel/security/lockdown", Trim::Nothing),
-    ("/sys/kernel/mm/ksm/run", Trim::Nothing),
-    (
-        "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
-        Trim::Nothing,
-    ),
     ("/sys/kernel/mm/transparent_hugepage/khugepaged/*", Trim::Nothing),
     (
         "/sys/kernel/debug/sched/{preempt,features,verbose,tunable_scaling,latency_*}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu*/{runtime,period}",
         Trim::Nothing,
     ),
     (
@@ -164,11 +155,6 @@ const FIXED: &[(&str, Trim)] = &[
     ("/sys/devices/system/cpu/vulnerabilities/*", Trim::Nothing),
     ("/sys/devices/system/cpu/cpuidle/*", Trim::Nothing),
     (
-        "/sys/devices/system/cpu/{intel_pstate,amd_pstate}/{status,no_turbo,prefcore}",
-        Trim::Nothing,
-    ),
-    ("/sys/devices/system/cpu/cpufreq/boost", Trim::Nothing),
-    (
         "/sys/devices/system/cpu/cpu*/{online,cpu_capacity,node*}",
         Trim::Nothing,
     ),
@@ -188,10 +174,6 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     (
-        "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us",
-        Trim::Nothing,
-    ),
-    (
         "/sys/devices/system/cpu/cpu*/regs/identification/midr_el1",
         Trim::Nothing,
     ),
@@ -208,10 +190,6 @@ const FIXED: &[(&str, Trim)] = &[
         "/sys/devices/system/clocksource/clocksource0/{current_clocksource,available_clocksource}",
         Trim::Nothing,
     ),
-    (
-        "/sys/devices/system/machinecheck/machinecheck0/{check_interval,ignore_ce,cmci_disabled}",
-        Trim::Nothing,
-    ),
     // Whose guest it is. No serial numbers and no identities.
     ("/sys/hypervisor/type", Trim::Nothing),
     (
@@ -220,7 +198,6 @@ const FIXED: &[(&str, Trim)] = &[
     ),
     ("/proc/device-tree/{model,compatible}", Trim::Nothing),
     ("/proc/device-tree/hypervisor/compatible", Trim::Nothing),
-    ("/proc/sys/net/core/rps_default_mask", Trim::Nothing),
     // Interrupts.
     ("/proc/irq/default_smp_affinity", Trim::Nothing),
     (
@@ -243,10 +220,6 @@ const FIXED: &[(&str, Trim)] = &[
     ("/sys/block/*/mq/*/cpu_list", Trim::Nothing),
     (
         "/sys/class/net/*/{napi_defer_hard_irqs,gro_flush_timeout,threaded,type}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/class/net/*/queues/*/{rps_cpus,rps_flow_cnt,xps_cpus,xps_rxqs}",
         Trim::Nothing,
     ),
     ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
@@ -294,6 +267,7 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
             trim,
         })
         .collect();
+    patterns.extend(crate::settings::patterns().map(plain));
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }

@@ -7,4 +7,5 @@ mod boot_lines;
 mod choosing;
 mod declared;
 mod diff;
+mod knob_captures;
 mod knobs;
