@@ -35,7 +35,8 @@ pub use evaluation::{
 pub use limit::{Limit, limit};
 pub use line::{Gather, Length, Line, Slot};
 pub use loaders::{
-    Entry, Fallback, Found, Keeper, LOADERS, Loader, Turn, Words, choose, contradiction, find, other_way,
+    Adds, Entry, Fallback, Found, Keeper, LOADERS, Loader, Source, Turn, Words, choose, contradiction, find,
+    other_way,
 };
 pub use merge::{Swap, is_repeated, on_line};
 pub use reads::{Reads, reads};

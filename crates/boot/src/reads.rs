@@ -44,7 +44,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
         let _ = (loader.entries)(&watched);
         let _ = (loader.fallback)(&watched);
         let _ = (loader.commit)(&watched, &turn);
-        let _ = (loader.remark)(&watched);
+        let _ = loader.all_remarks(&watched, &[]);
         let _ = loader.refusal(&watched, &[]);
         let _ = trial(&watched, loader, &OneBoot::default(), &limit(None));
     }

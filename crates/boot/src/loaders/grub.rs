@@ -1,7 +1,7 @@
 //! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
 //! and our own script in `/etc/grub.d`.
 
-use super::{Entry, Fallback, grub_kernels};
+use super::{Entry, Fallback, Source, grub_kernels};
 use crate::line::Slot;
 use crate::releases::is_rescue_line;
 use crate::shell::{Assignment, Keeps, assignments};
@@ -79,26 +79,10 @@ fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<St
     line.text(tree)
 }
 
-/// Words of the files that do not reach the kernel, and those that the running one was started without.
+/// Words of the files that do not reach the kernel.
 #[must_use]
-pub fn remark(tree: &dyn Tree, files: &[String]) -> Option<String> {
-    let line = shell_line(files.to_vec());
-    let mut all = line.dropped(tree);
-    let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
-    if let Ok(text) = line.text(tree)
-        && words(&running).any(|word| word.starts_with("BOOT_IMAGE="))
-    {
-        let missing: Vec<&str> = words(&text)
-            .filter(|word| !words(&running).any(|other| other == *word))
-            .collect();
-        if !missing.is_empty() {
-            all.push(format!(
-                "the running kernel was started without {}: the files changed since then, or another entry was chosen",
-                missing.join(" ")
-            ));
-        }
-    }
-    (!all.is_empty()).then(|| all.join("; "))
+pub fn dropped(tree: &dyn Tree, files: &[String]) -> Vec<String> {
+    shell_line(files.to_vec()).dropped(tree)
 }
 
 /// Files of settings, and what a tool generates from them.
@@ -112,18 +96,36 @@ pub struct Generator {
 }
 
 impl Generator {
+    fn command(&self) -> String {
+        match self.tool.ends_with("-o") {
+            true => format!("{} {}", self.tool, self.cfg),
+            false => self.tool.to_owned(),
+        }
+    }
+
+    /// What makes the entries of the distribution's own script.
+    #[must_use]
+    pub fn source(&self, tree: &dyn Tree) -> Source {
+        let text = tree::look(tree, &self.cfg).unwrap_or_default();
+        let entries = started_in(&own_section(&text), &self.cfg).into_iter();
+        Source::Settings {
+            files: DEFAULTS.to_owned(),
+            place: place(),
+            tool: self.command(),
+            generated: self.cfg.clone(),
+            entries: entries.map(|(entry, _)| entry).filter(is_distributions).collect(),
+            by_tool: words_of_script(tree),
+        }
+    }
+
     /// Why the files are not edited: their line is not computed, or it is not the one that was generated from them.
     #[must_use]
     pub fn refuses(&self, tree: &dyn Tree, wanted: &[String]) -> Option<BootError> {
-        let command = match self.tool.ends_with("-o") {
-            true => format!("{} {}", self.tool, self.cfg),
-            false => self.tool.to_owned(),
-        };
+        let command = self.command();
         let line = match shell_line(self.files.clone()).text(tree) {
             Ok(line) => line,
             Err(error) => {
-                let place = format!("{NORMAL} in {DEFAULTS}");
-                return Some(error.by_hand(wanted, &place, &command));
+                return Some(error.by_hand(wanted, &place(), &command));
             }
         };
         let entries: Vec<Entry> = entries(tree, &self.cfg)
@@ -153,6 +155,45 @@ impl Generator {
     }
 }
 
+/// Where words are added by hand.
+fn place() -> String {
+    format!("{NORMAL} in {DEFAULTS}")
+}
+
+/// The part of a `grub.cfg` that the distribution's own script wrote, which has marks around it; else all of it. Entries
+/// of other scripts do not come from the two variables.
+fn own_section(text: &str) -> String {
+    let mut found = String::new();
+    let mut is_inside = false;
+    for line in text.split_inclusive('\n') {
+        let is_own = line.contains(&format!("{SCRIPT_DIR}/10_linux"));
+        if is_own && line.starts_with("### BEGIN ") {
+            is_inside = true;
+        } else if line.starts_with("### END ") {
+            is_inside = false;
+        } else if is_inside {
+            found.push_str(line);
+        }
+    }
+    match found.is_empty() {
+        true => text.to_owned(),
+        false => found,
+    }
+}
+
+/// Words that the distribution's script itself writes behind the kernel, such as Ubuntu's `panic=-1`.
+fn words_of_script(tree: &dyn Tree) -> Vec<String> {
+    let text = tree::look(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
+    let lines = text
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("linux"));
+    let all = lines.flat_map(|line| words(line).skip(2));
+    all.filter(|word| !word.contains('$'))
+        .map(str::to_owned)
+        .collect()
+}
+
 /// Whether an entry is a normal one of the distribution's own script.
 fn is_distributions(entry: &Entry) -> bool {
     !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
@@ -168,7 +209,10 @@ pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
 /// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
 #[must_use]
 pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
-    let text = tree::look(tree, path).unwrap_or_default();
+    started_in(&tree::look(tree, path).unwrap_or_default(), path)
+}
+
+fn started_in(text: &str, path: &str) -> Vec<(Entry, String)> {
     let mut found: Vec<(Entry, String)> = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {

@@ -2,7 +2,9 @@
 //! again, and Limine has no entry for one boot, so the file is shown and not edited.
 
 use super::shown::{self, Shown};
-use super::{Entry, Fallback, Keeper, Loader, Words, evidence, no_remark, nothing_to_run};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, evidence, no_remarks, nothing_to_run,
+};
 use crate::line::Line;
 use crate::tree::{self, Tree};
 use crate::trial::{OneBoot, Trial, TrialWork};
@@ -43,7 +45,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("limine"),
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses,
 };
 

@@ -2,7 +2,7 @@
 //! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
 
 use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, evidence, no_refusal, no_remark};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, evidence, no_refusal, no_remarks};
 use crate::BootError;
 use crate::line::Line;
 use crate::tools::{Run, first_of};
@@ -28,7 +28,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    remark: no_remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses: no_refusal,
 };
 
@@ -62,6 +64,17 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
             ..line
         })
         .collect())
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    Source::Settings {
+        files: KERNEL_CMDLINE.to_owned(),
+        place: KERNEL_CMDLINE.to_owned(),
+        tool: "proxmox-boot-tool refresh".to_owned(),
+        generated: "the EFI system partitions".to_owned(),
+        entries: entries(tree),
+        by_tool: Vec::new(),
+    }
 }
 
 /// The partitions with the entries are not mounted.

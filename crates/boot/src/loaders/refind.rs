@@ -2,7 +2,9 @@
 //! entries written by hand (`menuentry`). rEFInd has no entry for one boot, so the files are shown and not edited.
 
 use super::shown::{self, Shown};
-use super::{Entry, Fallback, Keeper, Loader, Words, evidence, no_remark, nothing_to_run};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, evidence, no_remarks, nothing_to_run,
+};
 use crate::line::Line;
 use crate::tree::{self, Tree};
 use crate::trial::{OneBoot, Trial, TrialWork};
@@ -35,7 +37,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("refind"),
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses,
 };
 

@@ -1,7 +1,9 @@
 //! systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot partition, read
 //! at every boot. Kernels that are installed later take their line from `/etc/kernel/cmdline`.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, generated, no_remark, nothing_to_run};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, generated, no_remarks, nothing_to_run,
+};
 use crate::bls;
 use crate::line::{Line, Slot};
 use crate::releases::choose;
@@ -28,7 +30,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses: generated::kernelstub,
 };
 

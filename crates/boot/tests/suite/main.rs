@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod comparison;
 mod kernels;
 mod shell_files;
 mod shown;
