@@ -12,6 +12,7 @@ mod grub;
 mod grub_conf;
 mod grub_debian;
 mod grub_kernels;
+mod kernel_cmdline;
 mod limine;
 mod ostree;
 mod proxmox;

@@ -2,7 +2,8 @@
 //! block (`kernelopts`), later ones a line in each entry; `/etc/kernel/cmdline` is for kernels that come later. This is
 //! what `grubby` edits too.
 
-use super::systemd_boot::kernel_cmdline;
+use super::kernel_cmdline::{self, Extent};
+use super::systemd_boot::LATER;
 use super::{
     Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, grub_debian, no_refusal,
 };
@@ -72,7 +73,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     for path in bls::files(tree, ENTRIES).iter().filter(|path| !is_rescue(path)) {
         lines.extend(own_line(tree, path)?);
     }
-    lines.extend(kernel_cmdline(tree)?);
+    lines.extend(kernel_cmdline::line(tree, LATER, Extent::AllLines)?);
     Ok(lines)
 }
 

@@ -228,7 +228,7 @@ impl Lines {
 
     /// The entry that runs against the line that `kernel-install` gives to the kernels that come later.
     fn against_later(&self, tree: &dyn Tree, loader: &Loader) -> Vec<String> {
-        let path = tree::resolved(tree, super::systemd_boot::KERNEL_CMDLINE);
+        let path = tree::resolved(tree, super::kernel_cmdline::PATH);
         let lines = (loader.lines)(tree).unwrap_or_default();
         let of_later = |line: &&crate::Line| line.slots.iter().any(|slot| slot.path == path);
         let later = lines.iter().find(of_later).and_then(|line| line.text(tree).ok());

@@ -1,9 +1,8 @@
 //! Debian's u-boot-menu: `extlinux.conf` is generated from `/etc/default/u-boot` by `u-boot-update`, for boards with U-Boot.
 
-use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
-use super::{
-    Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, extlinux_conf, no_remarks, variable,
-};
+use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
+use super::systemd_boot::LATER;
+use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, extlinux_conf, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::shell::assignments;
@@ -38,7 +37,7 @@ pub static LOADER: Loader = Loader {
     efi_name: None,
     source,
     adds: Adds::These(&[]),
-    remarks: no_remarks,
+    remarks,
     refuses,
 };
 
@@ -49,7 +48,8 @@ fn find(tree: &dyn Tree) -> Option<String> {
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     if is_of_kernel_cmdline(tree) {
-        return Ok(kernel_cmdline(tree)?.into_iter().collect());
+        let line = kernel_cmdline::line(tree, LATER, Extent::FirstLine)?;
+        return Ok(line.into_iter().collect());
     }
     Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
 }
@@ -69,6 +69,11 @@ fn is_of_kernel_cmdline(tree: &dyn Tree) -> bool {
         Some(text[one.range].to_owned())
     });
     values.last().is_some_and(|value| value.contains(KERNEL_CMDLINE))
+}
+
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    let lost = is_of_kernel_cmdline(tree).then(|| kernel_cmdline::lost(tree, "u-boot-update"));
+    lost.flatten().into_iter().collect()
 }
 
 fn source(tree: &dyn Tree) -> Source {

@@ -1,7 +1,8 @@
 //! Unified kernel images: the line is inside a signed program. What can be edited is the file that the next image is built
-//! with; the images themselves have to be built anew by the machine's own means, and that is said.
+//! with; the images themselves have to be built again by the machine's own means, and that is said.
 
-use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
+use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
+use super::systemd_boot::LATER;
 use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Words, bls_grub, no_refusal, nothing_to_run};
 use crate::BootError;
 use crate::bls;
@@ -61,7 +62,7 @@ fn find(tree: &dyn Tree) -> Option<String> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let line = kernel_cmdline(tree)?.ok_or_else(|| BootError::NoPlace {
+    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| BootError::NoPlace {
         path: KERNEL_CMDLINE.to_owned(),
         why: "it is not there, so the images are built with another file".to_owned(),
         next: "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \

@@ -220,3 +220,57 @@ fn our_words_that_wait_for_a_boot_are_no_disagreement() {
     let again = set(&after, loader, work.ours.as_ref(), &other, &most(), Need::Nothing);
     assert!(again.is_ok(), "{again:?}");
 }
+
+#[test]
+fn every_line_of_etc_kernel_cmdline_counts_as_its_reader_takes_it() {
+    let path = "/etc/kernel/cmdline";
+    let text = "root=PARTUUID=0a1b rw isolcpus=1\n\nquiet loglevel=3\n\n";
+    let running = "root=PARTUUID=0a1b rw isolcpus=1\n";
+    let set_on = |name: &str| {
+        let root = open(name);
+        let files = Files::of(&root);
+        let edits = changed(&files, &[(path, "", text), (RUNNING, "", running)]);
+        let tree = Edited::new(&files, &edits);
+        let loader = choose(&tree, None, &[]).unwrap().loader;
+        let lines = (loader.lines)(&tree).unwrap();
+        let of_file = lines.iter().find(|line| line.slots[0].path == path).unwrap();
+        let line = of_file.text(&tree).unwrap();
+        let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
+        let work = set(&tree, loader, None, &words, &most(), Need::Nothing).unwrap();
+        let edit = work.edits.iter().find(|edit| edit.path == path).unwrap();
+        let remarks = loader.all_remarks(&tree, &[]);
+        (line, edit.after.clone().unwrap(), remarks)
+    };
+    // kernel-install joins the lines.
+    for name in ["arch-systemd-boot", "fedora-41-bls", "arch-uki"] {
+        let (line, after, remarks) = set_on(name);
+        assert_eq!(
+            line, "root=PARTUUID=0a1b rw isolcpus=1 quiet loglevel=3",
+            "{name}"
+        );
+        assert_eq!(
+            after, "root=PARTUUID=0a1b rw isolcpus=2-3\n\nquiet loglevel=3 nohz_full=2-3\n\n",
+            "{name}"
+        );
+        assert!(
+            !remarks.iter().any(|one| one.contains("only the first line")),
+            "{name}: {remarks:?}"
+        );
+    }
+    for (name, tool) in [
+        ("proxmox-8-systemd-boot", "proxmox-boot-tool"),
+        ("ubuntu-24.04-rockchip-u-boot-menu", "u-boot-update"),
+    ] {
+        let (line, after, remarks) = set_on(name);
+        assert_eq!(line, "root=PARTUUID=0a1b rw isolcpus=1", "{name}");
+        assert_eq!(
+            after, "root=PARTUUID=0a1b rw isolcpus=2-3 nohz_full=2-3\n\nquiet loglevel=3\n\n",
+            "{name}"
+        );
+        let lost = format!(
+            "`{tool}` puts only the first line of /etc/kernel/cmdline on the boot line, so these words do not reach the kernel: \
+             quiet loglevel=3"
+        );
+        assert!(remarks.contains(&lost), "{name}: {remarks:?}");
+    }
+}
