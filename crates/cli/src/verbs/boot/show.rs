@@ -210,7 +210,7 @@ fn text(report: &Report) -> String {
     }
     for loader in &report.loaders {
         text.push_str(&format!(
-            "{}: {}\n  found by {}\n",
+            "{}: {}\n  evidence: {}\n",
             loader.name, loader.about, loader.evidence
         ));
         for entry in &loader.entries {
