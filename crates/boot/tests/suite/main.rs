@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod comparison;
+mod grub_mkconfig;
 mod kernels;
 mod shell_files;
 mod shown;
