@@ -6,6 +6,7 @@
 
 mod blocks;
 mod bls;
+mod boot_trial;
 mod change;
 mod checks;
 mod edit;
@@ -26,6 +27,7 @@ mod trial;
 mod tuned;
 mod writing;
 
+pub use boot_trial::trial;
 pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
 pub use edit::{Edit, diff};
 pub use error::BootError;
@@ -44,6 +46,6 @@ pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, st
 pub use shell_line::ShellLine;
 pub use tools::Run;
 pub use tree::{Edited, FileKind, Files, Tree};
-pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork, trial};
+pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork};
 pub use tuned::{Tuned, tuned};
 pub use writing::{Word, Writing};

@@ -4,12 +4,14 @@ mod armbian;
 mod beaglebone;
 mod bls_grub;
 mod comparison;
+mod contradiction;
 mod evidence;
 mod extlinux;
 mod extlinux_conf;
 mod file_line;
 mod generated;
 mod grub;
+mod grub_cfg;
 mod grub_conf;
 mod grub_debian;
 mod grub_kernels;
@@ -24,8 +26,9 @@ mod u_boot_menu;
 mod uki;
 mod update_extlinux;
 mod variable;
+mod word_list;
 
-pub use evidence::{contradiction, other_way};
+pub use contradiction::{contradiction, other_way};
 
 use crate::line::Line;
 use crate::tools::Run;

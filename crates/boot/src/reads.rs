@@ -4,8 +4,8 @@
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
 use crate::tree::{FileKind, Tree};
-use crate::trial::{MARK, OneBoot, trial};
-use crate::{LOADERS, Turn, choose, find, tuned};
+use crate::trial::{MARK, OneBoot};
+use crate::{LOADERS, Turn, choose, find, trial, tuned};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 

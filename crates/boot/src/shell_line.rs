@@ -1,10 +1,10 @@
 //! A boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), evaluated as the shell that reads the files does.
 
+use crate::BootError;
 use crate::evaluation::{
     Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
 };
 use crate::tree::{self, Tree};
-use crate::{BootError, merge};
 use machine::cmdline::words;
 
 /// Where `sh` is, for scripts that begin with `#!/bin/sh`.
@@ -154,16 +154,6 @@ fn uncomputed(tree: &dyn Tree, why: Uncomputed) -> BootError {
     }
 }
 
-/// Whether a line has exactly these words besides those that it had.
-pub fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
-    let sorted = |line: &str| {
-        let mut all: Vec<String> = words(line).map(str::to_owned).collect();
-        all.sort_unstable();
-        all
-    };
-    sorted(&merge::on_line(before, wanted)) == sorted(after)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,13 +239,5 @@ mod tests {
         );
         let (tree, with) = line(&[("/a", "NORMAL=a\n"), ("/b", "NORMAL=\"$NORMAL b\"\n")]);
         assert!(with.dropped(&tree).is_empty());
-    }
-
-    #[test]
-    fn only_the_wanted_words_may_change() {
-        let wanted = ["isolcpus=2".to_owned()];
-        assert!(has_become("quiet isolcpus=1", &wanted, "isolcpus=2 quiet"));
-        assert!(!has_become("quiet", &wanted, "isolcpus=2"));
-        assert!(!has_become("quiet", &wanted, "quiet isolcpus=2 isolcpus=1"));
     }
 }

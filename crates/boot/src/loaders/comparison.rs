@@ -2,7 +2,9 @@
 //! of them have is lost at the next change or the next boot, so each is named: in [`Loader::all_remarks`], and as a refusal
 //! where `boot set` itself would remove a word that the machine runs with.
 
-use super::{Adds, Entry, Loader, Source, contradiction};
+use super::contradiction::contradiction;
+use super::word_list::{has_name, is_in, nearest, without};
+use super::{Adds, Entry, Loader, Source};
 use crate::releases::is_rescue_line;
 use crate::tree::{self, Tree};
 use crate::trial::MARK;
@@ -109,16 +111,6 @@ pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
             "to keep them, add them to {place}; to remove them, run `{tool}`; then try again"
         ),
     })
-}
-
-/// The one of several whose words are nearest to those of a line; of equal ones the first.
-pub(super) fn nearest<T>(running: &str, all: Vec<T>, text: impl Fn(&T) -> &str) -> Option<T> {
-    let running: Vec<&str> = words(running).collect();
-    let apart = |one: &T| {
-        let own: Vec<&str> = words(text(one)).collect();
-        without(&own, &running).len() + without(&running, &own).len()
-    };
-    all.into_iter().min_by_key(apart)
 }
 
 impl Lines {
@@ -259,27 +251,6 @@ impl Lines {
         }
         found
     }
-}
-
-/// The words of one list that another does not have.
-fn without<'a>(all: &[&'a str], others: &[&str]) -> Vec<&'a str> {
-    let missing = all.iter().filter(|word| !is_in(word, others));
-    missing.copied().collect()
-}
-
-/// Whether a list has a word, however its quotes are written: GRUB moves them in front of the name.
-fn is_in(word: &str, all: &[&str]) -> bool {
-    let wanted = Parameter::parse(word);
-    let same = |other: &&str| {
-        let other = Parameter::parse(other);
-        other.value == wanted.value && same_name(&other.name, &wanted.name)
-    };
-    all.contains(&word) || all.iter().any(same)
-}
-
-fn has_name(word: &str, names: &[&str]) -> bool {
-    let name = Parameter::parse(word).name;
-    names.iter().any(|known| same_name(known, &name))
 }
 
 /// Whether a word says nothing about the settings: a loader or a tool adds it, or writes it otherwise than it reads it.

@@ -1,7 +1,7 @@
 //! Boot lines of loaders whose files are shown and not edited: where each is, which one runs, what it would become.
 
 use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Words, comparison, entries_as_they_are, no_remarks, nothing_to_run,
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_remarks, nothing_to_run, word_list,
 };
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
@@ -127,7 +127,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>, &s
 /// The line that runs: the one with most words of the running line, of equal ones the first.
 pub(super) fn started(tree: &dyn Tree, all: Vec<FileLine>) -> Option<FileLine> {
     let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
-    comparison::nearest(&running, all, |one| &one.text)
+    word_list::nearest(&running, all, |one| &one.text)
 }
 
 /// Words as they are written on the line.

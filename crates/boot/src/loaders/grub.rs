@@ -1,9 +1,9 @@
 //! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
 //! and our own script in `/etc/grub.d`.
 
+use super::grub_cfg::{self, SCRIPT_DIR, entries, is_distributions, is_rescue};
 use super::{Entry, Fallback, Source, grub_kernels};
 use crate::line::Slot;
-use crate::releases::is_rescue_line;
 use crate::shell::{Assignment, Keeps, assignments};
 use crate::shell_line::ShellLine;
 use crate::tools::{Run, first_of};
@@ -20,8 +20,6 @@ pub const ALL: &str = "GRUB_CMDLINE_LINUX";
 
 /// Words for the normal entries.
 pub const NORMAL: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
-
-const SCRIPT_DIR: &str = "/etc/grub.d";
 
 /// The places of the two variables that are in force: an assignment that drops the former value makes those before it
 /// ineffective. In the order in which the kernel sees them.
@@ -106,14 +104,12 @@ impl Generator {
     /// What makes the entries of the distribution's own script.
     #[must_use]
     pub fn source(&self, tree: &dyn Tree) -> Source {
-        let text = tree::look(tree, &self.cfg).unwrap_or_default();
-        let entries = started_in(&own_section(&text), &self.cfg).into_iter();
         Source::Settings {
             files: DEFAULTS.to_owned(),
             place: place(),
             tool: self.command(),
             generated: self.cfg.clone(),
-            entries: entries.map(|(entry, _)| entry).filter(is_distributions).collect(),
+            entries: grub_cfg::own_entries(tree, &self.cfg),
             by_tool: words_of_script(tree),
         }
     }
@@ -160,27 +156,6 @@ fn place() -> String {
     format!("{NORMAL} in {DEFAULTS}")
 }
 
-/// The part of a `grub.cfg` that the distribution's own script wrote, which has marks around it; else all of it. Entries
-/// of other scripts do not come from the two variables.
-fn own_section(text: &str) -> String {
-    let mut found = String::new();
-    let mut is_inside = false;
-    for line in text.split_inclusive('\n') {
-        let is_own = line.contains(&format!("{SCRIPT_DIR}/10_linux"));
-        if is_own && line.starts_with("### BEGIN ") {
-            is_inside = true;
-        } else if line.starts_with("### END ") {
-            is_inside = false;
-        } else if is_inside {
-            found.push_str(line);
-        }
-    }
-    match found.is_empty() {
-        true => text.to_owned(),
-        false => found,
-    }
-}
-
 /// Words that the distribution's script itself writes behind the kernel, such as Ubuntu's `panic=-1`.
 fn words_of_script(tree: &dyn Tree) -> Vec<String> {
     let text = tree::look(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
@@ -192,64 +167,6 @@ fn words_of_script(tree: &dyn Tree) -> Vec<String> {
     all.filter(|word| !word.contains('$'))
         .map(str::to_owned)
         .collect()
-}
-
-/// Whether an entry is a normal one of the distribution's own script.
-fn is_distributions(entry: &Entry) -> bool {
-    !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
-}
-
-/// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
-#[must_use]
-pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
-    let started = started(tree, path).into_iter();
-    started.map(|(entry, _)| entry).collect()
-}
-
-/// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
-#[must_use]
-pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
-    started_in(&tree::look(tree, path).unwrap_or_default(), path)
-}
-
-fn started_in(text: &str, path: &str) -> Vec<(Entry, String)> {
-    let mut found: Vec<(Entry, String)> = Vec::new();
-    let mut open: Option<(String, String)> = None;
-    for line in text.lines() {
-        let line = line.trim();
-        if line.starts_with("menuentry ") {
-            let title = quoted(line).unwrap_or_default();
-            let id = ["$menuentry_id_option ", "--id ", "--id="]
-                .iter()
-                .find_map(|word| {
-                    let (_, rest) = line.split_once(word)?;
-                    quoted(rest).or_else(|| rest.split([' ', '{']).next().map(str::to_owned))
-                });
-            open = Some((id.unwrap_or_else(|| title.clone()), title));
-            continue;
-        }
-        let mut parts = line.splitn(3, [' ', '\t']);
-        let is_kernel = matches!(parts.next(), Some("linux" | "linux16" | "linuxefi"));
-        if let (true, Some((id, title))) = (is_kernel, open.clone()) {
-            let kernel = parts.next().unwrap_or_default().to_owned();
-            let entry = Entry {
-                id,
-                title,
-                path: path.to_owned(),
-                line: parts.next().unwrap_or_default().trim().to_owned(),
-            };
-            found.push((entry, kernel));
-            open = None;
-        }
-    }
-    found
-}
-
-fn quoted(text: &str) -> Option<String> {
-    let at = text.find(['\'', '"'])?;
-    let quote = text[at..].chars().next()?;
-    let inside = &text[at + 1..];
-    inside.find(quote).map(|end| inside[..end].to_owned())
 }
 
 /// The entry that stays: the one for rescue, which has no words of [`NORMAL`]; else one of our own with the former words.
@@ -279,10 +196,6 @@ pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootE
         vec![edit],
         format!("`{title}`, made by {SCRIPT_DIR}/{}", Own::Before.file()),
     ))
-}
-
-fn is_rescue(entry: &Entry) -> bool {
-    entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
 /// An entry with words, chosen for one boot.

@@ -2,7 +2,9 @@
 //! file.
 
 use super::grub::{self, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, bls_grub, grub_debian, variable};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, bls_grub, grub_cfg, grub_debian, variable,
+};
 use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
@@ -103,7 +105,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
     cfg(tree)
-        .map(|path| grub::entries(tree, &path))
+        .map(|path| grub_cfg::entries(tree, &path))
         .unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 //! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
 
 use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, proxmox};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, grub_cfg, proxmox};
 use crate::line::{Gather, Line, Slot};
 use crate::shell::assignments;
 use crate::tools::{Run, first_of};
@@ -164,7 +164,7 @@ fn own(tree: &dyn Tree) -> Result<Slot, BootError> {
 }
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    grub::entries(tree, CFG)
+    grub_cfg::entries(tree, CFG)
 }
 
 fn update(tree: &dyn Tree) -> Result<Run, BootError> {

@@ -1,9 +1,9 @@
 //! Commands whose output is a value (`$(...)`, backticks). They run in a shell of their own and change no variable, so only
 //! their end is looked for. A shell parses them with the file, so what might be no command is refused.
 
-use super::Uncomputed;
-use super::reader::ShellReader;
-use super::word::{bare, word};
+use super::super::Uncomputed;
+use super::super::reader::ShellReader;
+use super::{bare, word};
 
 /// Words that begin something with an end of its own.
 const RESERVED: &[&str] = &[
