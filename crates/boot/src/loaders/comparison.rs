@@ -3,7 +3,7 @@
 //! where `boot set` itself would remove a word that the machine runs with.
 
 use super::contradiction::contradiction;
-use super::word_list::{has_name, is_in, nearest, without};
+use super::word_list::{WordSet, has_name, nearest};
 use super::{Adds, Entry, Loader, Source};
 use crate::releases::is_rescue_line;
 use crate::tree::{self, Tree};
@@ -60,8 +60,9 @@ pub(super) fn remarks(tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<
         ..
     } = &source
     {
-        let lost = lines.lost();
-        let lost = without(&lost, &lines.running_words());
+        let running = lines.running_words();
+        let mut lost = lines.lost();
+        lost.retain(|word| !running.has(word));
         if !lost.is_empty() {
             found.push(format!(
                 "`{tool}` removes these words from {generated}, because {files} does not give them: {}",
@@ -99,7 +100,7 @@ pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
     let lines = Lines::read(tree, loader, &source)?;
     let running = lines.running_words();
     let mut lost = lines.lost();
-    lost.retain(|word| is_in(word, &running));
+    lost.retain(|word| running.has(word));
     (!lost.is_empty()).then(|| BootError::Disagree {
         files: files.clone(),
         generated: generated.clone(),
@@ -141,8 +142,8 @@ impl Lines {
         })
     }
 
-    fn running_words(&self) -> Vec<&str> {
-        words(self.running.as_deref().unwrap_or_default()).collect()
+    fn running_words(&self) -> WordSet {
+        WordSet::of_line(self.running.as_deref().unwrap_or_default())
     }
 
     /// Words of generated entries that the settings do not give.
@@ -151,24 +152,22 @@ impl Lines {
             return Vec::new();
         };
         let by_tool = self.by_tool.iter().map(String::as_str);
-        let given: Vec<&str> = words(settings).chain(by_tool).collect();
-        let mut found: Vec<&str> = Vec::new();
-        for word in self.entries.iter().flat_map(|entry| words(&entry.line)) {
-            let is_by_name = matches!(self.adds, Adds::These(names) if has_name(word, names));
-            if !is_by_name && !is_added(word) && !is_in(word, &given) && !is_in(word, &found) {
-                found.push(word);
-            }
-        }
-        found
+        let mut known: WordSet = words(settings).chain(by_tool).collect();
+        let is_by_name = |word: &str| matches!(self.adds, Adds::These(names) if has_name(word, names));
+        let all = self.entries.iter().flat_map(|entry| words(&entry.line));
+        all.filter(|word| !is_added(word) && !is_by_name(word) && known.add(word))
+            .collect()
     }
 
     /// Words of the settings that no generated entry has.
     fn waiting(&self) -> Vec<&str> {
-        let there: Vec<&str> = self.entries.iter().flat_map(|entry| words(&entry.line)).collect();
-        let given = words(self.settings.as_deref().unwrap_or_default());
-        given
-            .filter(|word| !self.entries.is_empty() && !is_added(word) && !is_in(word, &there))
-            .collect()
+        if self.entries.is_empty() {
+            return Vec::new();
+        }
+        let there: WordSet = self.entries.iter().flat_map(|entry| words(&entry.line)).collect();
+        let mut missing = there.missing(self.settings.as_deref().unwrap_or_default());
+        missing.retain(|word| !is_added(word));
+        missing
     }
 
     /// The running line against what the next boot would get.
@@ -189,13 +188,13 @@ impl Lines {
             all.copied().collect::<Vec<_>>().join(" ")
         };
         let mut found = Vec::new();
-        let missing = list(&without(&words(next).collect::<Vec<_>>(), &self.running_words()));
+        let missing = list(&self.running_words().missing(next));
         if !missing.is_empty() {
             found.push(format!(
                 "the running kernel was started without {missing}: the files changed since then, or another entry was chosen"
             ));
         }
-        let is_trial = self.running_words().contains(&MARK);
+        let is_trial = self.running_words().has(MARK);
         let Adds::These(names) = loader.adds else {
             return found;
         };
@@ -207,7 +206,7 @@ impl Lines {
         let known = words(next)
             .chain(words(entry))
             .chain(by_tuned.iter().map(String::as_str));
-        let mut more = without(&self.running_words(), &known.collect::<Vec<_>>());
+        let mut more = known.collect::<WordSet>().missing(running);
         more.retain(|word| !has_name(word, names));
         let more = list(&more);
         if !more.is_empty() {
@@ -229,12 +228,14 @@ impl Lines {
         let (Some(later), Some(entry)) = (later, entry) else {
             return Vec::new();
         };
-        let (later, now): (Vec<&str>, Vec<&str>) = (words(&later).collect(), words(&entry.line).collect());
         let list = |all: Vec<&str>| {
             let all = all.into_iter().filter(|word| !is_added(word));
             all.collect::<Vec<_>>().join(" ")
         };
-        let (fewer, more) = (list(without(&now, &later)), list(without(&later, &now)));
+        let (fewer, more) = (
+            list(WordSet::of_line(&later).missing(&entry.line)),
+            list(WordSet::of_line(&entry.line).missing(&later)),
+        );
         let about = "kernels that are installed later take their line from";
         let mut found = Vec::new();
         if !fewer.is_empty() {

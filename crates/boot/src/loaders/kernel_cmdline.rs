@@ -2,11 +2,10 @@
 //! `mkinitcpio` put all its lines together (systemd's `90-loaderentry.install`: `tr -s "$IFS" ' '`). Other tools write it
 //! into an entry as it is, where a second line is no part of the boot line.
 
-use crate::line::{Gather, Line, Slot};
+use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
 use crate::{BootError, Writing};
 use machine::cmdline::words;
-use std::ops::Range;
 
 /// The file.
 pub const PATH: &str = "/etc/kernel/cmdline";
@@ -29,24 +28,13 @@ pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>,
     let Some(text) = tree::text(tree, &path)? else {
         return Ok(None);
     };
-    let mut ranges = match extent {
-        Extent::AllLines => filled_lines(&text),
-        Extent::FirstLine => vec![(1, 0..text.find(['\n', '\r']).unwrap_or(text.len()))],
+    let range = match extent {
+        // Line ends are blanks between words, and new words go behind the last one.
+        Extent::AllLines => 0..text.trim_end_matches(['\n', '\r']).len(),
+        Extent::FirstLine => 0..text.find(['\n', '\r']).unwrap_or(text.len()),
     };
-    // New words go to the last one.
-    let (_, last) = ranges.pop().unwrap_or((1, 0..0));
-    let former = ranges
-        .into_iter()
-        .map(|(number, range)| Slot::new(&path, format!("line {number}"), range, Writing::Plain));
-    let mut slots: Vec<Slot> = former.collect();
-    slots.push(Slot::new(&path, "line", last, Writing::Plain));
-    Ok(Some(Line {
-        name: name.to_owned(),
-        home: slots.len() - 1,
-        slots,
-        gather: Gather::InPlace,
-        shell: None,
-    }))
+    let slot = Slot::new(path, "line", range, Writing::Plain);
+    Ok(Some(Line::of(name, slot)))
 }
 
 /// Words behind the first line, where a tool writes the file into an entry as it is.
@@ -61,18 +49,4 @@ pub fn lost(tree: &dyn Tree, tool: &str) -> Option<String> {
             rest.join(" ")
         )
     })
-}
-
-/// The lines with words: their numbers from 1 and their bytes.
-fn filled_lines(text: &str) -> Vec<(usize, Range<usize>)> {
-    let mut at = 0;
-    let mut found = Vec::new();
-    for (number, whole) in text.split_inclusive('\n').enumerate() {
-        let line = whole.trim_end_matches(['\n', '\r']);
-        if !line.trim().is_empty() {
-            found.push((number + 1, at..at + line.len()));
-        }
-        at += whole.len();
-    }
-    found
 }
