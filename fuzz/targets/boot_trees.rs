@@ -82,7 +82,7 @@ pub const TARGET: Target = Target {
                 (loader.entries)(&tree),
                 (loader.fallback)(&tree),
             );
-            let _ = ((loader.commit)(&tree, &turn), (loader.remark)(&tree));
+            let _ = ((loader.commit)(&tree, &turn), loader.all_remarks(&tree, &[]));
             let _ = trial(&tree, loader, &once, &limit);
             if let Ok(work) = set(&tree, loader, None, &words, &limit, Need::Fallback) {
                 assert!(work.ours.is_some() || work.edits.is_empty(), "{}", loader.name);

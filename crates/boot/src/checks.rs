@@ -2,11 +2,10 @@
 //! words that were asked for and no others.
 
 use crate::line::Line;
-use crate::merge::{Swap, is_repeated};
-use crate::shell_line::has_become;
+use crate::merge::{Swap, is_repeated, on_line};
 use crate::tree::Tree;
 use crate::{BootError, Limit, Loader};
-use machine::cmdline::{Parameter, parse_cmdline, same_name};
+use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
 use std::collections::BTreeMap;
 
 /// Refuses files that may not be edited here. What was generated from them may be from before our words or from after them.
@@ -113,4 +112,27 @@ pub fn check_others(
         }
     }
     Ok(())
+}
+
+/// Whether a line has exactly these words besides those that it had.
+fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
+    let sorted = |line: &str| {
+        let mut all: Vec<String> = words(line).map(str::to_owned).collect();
+        all.sort_unstable();
+        all
+    };
+    sorted(&on_line(before, wanted)) == sorted(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_wanted_words_may_change() {
+        let wanted = ["isolcpus=2".to_owned()];
+        assert!(has_become("quiet isolcpus=1", &wanted, "isolcpus=2 quiet"));
+        assert!(!has_become("quiet", &wanted, "isolcpus=2"));
+        assert!(!has_become("quiet", &wanted, "quiet isolcpus=2 isolcpus=1"));
+    }
 }

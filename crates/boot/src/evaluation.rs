@@ -12,7 +12,6 @@ mod expansion;
 mod interpreter;
 mod pattern;
 mod reader;
-mod substitution;
 mod syntax;
 mod word;
 

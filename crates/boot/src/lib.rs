@@ -6,6 +6,7 @@
 
 mod blocks;
 mod bls;
+mod boot_trial;
 mod change;
 mod checks;
 mod edit;
@@ -26,6 +27,7 @@ mod trial;
 mod tuned;
 mod writing;
 
+pub use boot_trial::trial;
 pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
 pub use edit::{Edit, diff};
 pub use error::BootError;
@@ -35,7 +37,8 @@ pub use evaluation::{
 pub use limit::{Limit, limit};
 pub use line::{Gather, Length, Line, Slot};
 pub use loaders::{
-    Entry, Fallback, Found, Keeper, LOADERS, Loader, Turn, Words, choose, contradiction, find, other_way,
+    Adds, Entry, Fallback, Found, Keeper, LOADERS, Loader, Source, Turn, Words, choose, contradiction, find,
+    other_way,
 };
 pub use merge::{Swap, is_repeated, on_line};
 pub use reads::{Reads, reads};
@@ -43,6 +46,6 @@ pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, st
 pub use shell_line::ShellLine;
 pub use tools::Run;
 pub use tree::{Edited, FileKind, Files, Tree};
-pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork, trial};
+pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork};
 pub use tuned::{Tuned, tuned};
 pub use writing::{Word, Writing};

@@ -3,27 +3,32 @@
 mod armbian;
 mod beaglebone;
 mod bls_grub;
+mod comparison;
+mod contradiction;
 mod evidence;
 mod extlinux;
 mod extlinux_conf;
+mod file_line;
 mod generated;
 mod grub;
+mod grub_cfg;
 mod grub_conf;
 mod grub_debian;
 mod grub_kernels;
+mod kernel_cmdline;
 mod limine;
 mod ostree;
 mod proxmox;
 mod raspberry_pi;
 mod refind;
-mod shown;
 mod systemd_boot;
 mod u_boot_menu;
 mod uki;
 mod update_extlinux;
 mod variable;
+mod word_list;
 
-pub use evidence::{contradiction, other_way};
+pub use contradiction::{contradiction, other_way};
 
 use crate::line::Line;
 use crate::tools::Run;
@@ -86,8 +91,12 @@ pub struct Loader {
     pub keeper: Keeper,
     /// How its name stands in the EFI variable `LoaderInfo`, in small letters.
     pub efi_name: Option<&'static str>,
-    /// What is to be said whenever something was changed.
-    pub remark: fn(&dyn Tree) -> Option<String>,
+    /// What makes its entries.
+    pub source: fn(&dyn Tree) -> Source,
+    /// What it adds to their lines.
+    pub adds: Adds,
+    /// What a user has to know about its files, one sentence each.
+    pub remarks: fn(&dyn Tree) -> Vec<String>,
     /// Why its files are not edited on a machine; the words are those that go to the right place by hand.
     pub refuses: fn(&dyn Tree, &[String]) -> Option<BootError>,
 }
@@ -99,6 +108,37 @@ pub enum Words {
     Any,
     /// Those without letters that a script language reads otherwise.
     Plain,
+}
+
+/// What makes the entries of a loader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The loader reads them as they are.
+    Entries,
+    /// A tool generates them from the line of files of settings.
+    Settings {
+        /// The files.
+        files: String,
+        /// Where words are added to their line by hand.
+        place: String,
+        /// The command.
+        tool: String,
+        /// What it writes.
+        generated: String,
+        /// The entries that it made of the line; none where they cannot be read.
+        entries: Vec<Entry>,
+        /// Words that the tool itself adds to them.
+        by_tool: Vec<String>,
+    },
+}
+
+/// What a loader adds to the line of an entry, besides the path of the kernel and its like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adds {
+    /// Parameters with these names.
+    These(&'static [&'static str]),
+    /// Whatever its script or the firmware of the board adds.
+    Anything,
 }
 
 /// Who writes a loader's line.
@@ -159,7 +199,18 @@ impl Loader {
     /// named with the right place; without words the place alone is.
     #[must_use]
     pub fn refusal(&self, tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-        generated::nixos(tree, words).or_else(|| (self.refuses)(tree, words))
+        generated::nixos(tree, words)
+            .or_else(|| (self.refuses)(tree, words))
+            .or_else(|| comparison::refusal(tree, self))
+    }
+
+    /// What a user has to know before a change: [`Loader::remarks`], and where the files of settings, the entries and the
+    /// running line do not agree. The words are ours that wait for the next boot.
+    #[must_use]
+    pub fn all_remarks(&self, tree: &dyn Tree, ours: &[String]) -> Vec<String> {
+        let mut all = (self.remarks)(tree);
+        all.extend(comparison::remarks(tree, self, ours));
+        all
     }
 
     /// Whether it hands these words on as they are.
@@ -305,19 +356,18 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 }
 
 /// For loaders that need nothing said.
-pub(crate) fn no_remark(_tree: &dyn Tree) -> Option<String> {
-    None
+pub(crate) fn no_remarks(_tree: &dyn Tree) -> Vec<String> {
+    Vec::new()
+}
+
+/// For loaders that read the entries as they are.
+pub(crate) fn entries_as_they_are(_tree: &dyn Tree) -> Source {
+    Source::Entries
 }
 
 /// For loaders whose files are always understood.
 pub(crate) fn no_refusal(_tree: &dyn Tree, _words: &[String]) -> Option<BootError> {
     None
-}
-
-/// Several remarks as one.
-pub(crate) fn join(remarks: [Option<String>; 2]) -> Option<String> {
-    let all: Vec<String> = remarks.into_iter().flatten().collect();
-    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// For loaders that read their files at every boot.

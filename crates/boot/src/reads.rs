@@ -4,8 +4,8 @@
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
 use crate::tree::{FileKind, Tree};
-use crate::trial::{MARK, OneBoot, trial};
-use crate::{LOADERS, Turn, choose, find, tuned};
+use crate::trial::{MARK, OneBoot};
+use crate::{LOADERS, Turn, choose, find, trial, tuned};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
         let _ = (loader.entries)(&watched);
         let _ = (loader.fallback)(&watched);
         let _ = (loader.commit)(&watched, &turn);
-        let _ = (loader.remark)(&watched);
+        let _ = loader.all_remarks(&watched, &[]);
         let _ = loader.refusal(&watched, &[]);
         let _ = trial(&watched, loader, &OneBoot::default(), &limit(None));
     }

@@ -14,6 +14,15 @@ pub struct Kept {
     pub trial: Option<Ours>,
 }
 
+impl Kept {
+    /// The words of both.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let all = [&self.line, &self.trial].into_iter().flatten();
+        all.flat_map(|ours| ours.words.clone()).collect()
+    }
+}
+
 /// Whether the machine was booted since the words were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {

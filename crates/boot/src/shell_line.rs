@@ -1,10 +1,10 @@
 //! A boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), evaluated as the shell that reads the files does.
 
+use crate::BootError;
 use crate::evaluation::{
     Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
 };
 use crate::tree::{self, Tree};
-use crate::{BootError, merge};
 use machine::cmdline::words;
 
 /// Where `sh` is, for scripts that begin with `#!/bin/sh`.
@@ -31,7 +31,7 @@ impl ShellLine {
         let mut parts: Vec<String> = Vec::new();
         let mut is_set = false;
         for name in &self.variables {
-            if let Some(value) = self.value(&all, name)? {
+            if let Some(value) = value(tree, &all, name)? {
                 is_set = true;
                 parts.extend(words(&value).map(str::to_owned));
             }
@@ -61,23 +61,7 @@ impl ShellLine {
             text: &source,
             kind: &|path| tree.kind(path),
         };
-        evaluate(&files, &self.variables, dialect(tree), &outside).map_err(uncomputed)
-    }
-
-    /// The value of one variable, on one line.
-    fn value(&self, all: &ShellVariables, name: &str) -> Result<Option<String>, BootError> {
-        let value = all.value(name).map_err(|why| uncomputed(why.clone()))?;
-        if let Some(text) = value
-            && text.chars().any(|letter| letter.is_control() && letter != '\t')
-        {
-            let last = all.settings.iter().rfind(|one| one.name == name);
-            return Err(uncomputed(Uncomputed {
-                path: last.map_or_else(String::new, |one| one.path.clone()),
-                line: last.map_or(0, |one| one.line),
-                why: format!("the value of {name} has a line end in it, and a boot line is one line"),
-            }));
-        }
-        Ok(value.map(str::to_owned))
+        evaluate(&files, &self.variables, dialect(tree), &outside).map_err(|why| uncomputed(tree, why))
     }
 
     /// Words that a file sets and a later assignment drops, with both places: they do not reach the kernel.
@@ -131,24 +115,43 @@ fn dialect(tree: &dyn Tree) -> Dialect {
     }
 }
 
-/// The error for what is not computed. What to do by hand is said where the words are known.
-fn uncomputed(why: Uncomputed) -> BootError {
-    BootError::NotComputed {
-        path: why.path,
-        line: why.line,
-        why: why.why,
-        next: "write the value out in one assignment, then try again".to_owned(),
+/// The value of one variable, on one line.
+fn value(tree: &dyn Tree, all: &ShellVariables, name: &str) -> Result<Option<String>, BootError> {
+    let value = all.value(name).map_err(|why| uncomputed(tree, why.clone()))?;
+    if let Some(text) = value
+        && text.chars().any(|letter| letter.is_control() && letter != '\t')
+    {
+        let last = all.settings.iter().rfind(|one| one.name == name);
+        let why = Uncomputed {
+            path: last.map_or_else(String::new, |one| one.path.clone()),
+            line: last.map_or(0, |one| one.line),
+            why: format!("the value of {name} has a line end in it, and a boot line is one line"),
+        };
+        return Err(uncomputed(tree, why));
     }
+    Ok(value.map(str::to_owned))
 }
 
-/// Whether a line has exactly these words besides those that it had.
-pub fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
-    let sorted = |line: &str| {
-        let mut all: Vec<String> = words(line).map(str::to_owned).collect();
-        all.sort_unstable();
-        all
+/// The error for what is not computed. What to do by hand is said where the words are known.
+fn uncomputed(tree: &dyn Tree, why: Uncomputed) -> BootError {
+    let Uncomputed { path, line, why } = why;
+    let text = tree::look(tree, &path).unwrap_or_default();
+    let written = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
+    // A construct that the line ends break is missed at the end of the file.
+    let everywhere = text.contains('\n') && text.split_terminator('\n').all(|one| one.ends_with('\r'));
+    let why = match written.ends_with('\r') || everywhere {
+        true => format!(
+            "the file has Windows line ends (CR LF), and the shell takes each CR as a part of a word; `sed -i 's/\\r$//' \
+             {path}` removes them"
+        ),
+        false => why,
     };
-    sorted(&merge::on_line(before, wanted)) == sorted(after)
+    BootError::NotComputed {
+        path,
+        line,
+        why,
+        next: "write the value out in one assignment, then try again".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -200,6 +203,31 @@ mod tests {
     }
 
     #[test]
+    fn windows_line_ends_are_named() {
+        for text in [
+            "# c\r\nALL=a\r\n",
+            "ALL=\"a\"\r\n",
+            "if true; then\r\nALL=a\r\nfi\r\n",
+        ] {
+            let (tree, with) = line(&[("/a", text)]);
+            let error = with.text(&tree).unwrap_err();
+            let BootError::NotComputed { path, why, .. } = &error else {
+                panic!("{error}");
+            };
+            assert_eq!(path, "/a");
+            assert_eq!(
+                why,
+                "the file has Windows line ends (CR LF), and the shell takes each CR as a part of a word; `sed -i 's/\\r$//' \
+                 /a` removes them",
+                "{text:?}"
+            );
+        }
+        // Where no value has one, they do no harm.
+        let (tree, with) = line(&[("/a", "# c\r\nALL=a\n")]);
+        assert_eq!(with.text(&tree).as_deref(), Ok("a"));
+    }
+
+    #[test]
     fn dropped_words_have_both_places() {
         let (tree, with) = line(&[
             ("/a", "ALL=x\n\nNORMAL=\"quiet isolcpus=2-3 x\"\n"),
@@ -211,13 +239,5 @@ mod tests {
         );
         let (tree, with) = line(&[("/a", "NORMAL=a\n"), ("/b", "NORMAL=\"$NORMAL b\"\n")]);
         assert!(with.dropped(&tree).is_empty());
-    }
-
-    #[test]
-    fn only_the_wanted_words_may_change() {
-        let wanted = ["isolcpus=2".to_owned()];
-        assert!(has_become("quiet isolcpus=1", &wanted, "isolcpus=2 quiet"));
-        assert!(!has_become("quiet", &wanted, "isolcpus=2"));
-        assert!(!has_become("quiet", &wanted, "quiet isolcpus=2 isolcpus=1"));
     }
 }

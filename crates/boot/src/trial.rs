@@ -1,19 +1,18 @@
 //! Trying a line for one boot: an entry of its own with `panic=30`, chosen once. The default stays as it was until
 //! somebody is there after the boot to say that it was good.
 
-use crate::change::{OurFile, Ours, Work};
 use crate::line::Line;
 use crate::merge::on_line;
 use crate::tools::Run;
 use crate::tree::Tree;
-use crate::{BootError, Edit, Limit, Loader};
+use crate::{BootError, Edit};
 
 /// The word by which the tried entry is known after the boot. A parameter of a module that does not exist is no
 /// error for the kernel (`init/main.c`, `unknown_bootoption`).
 pub const MARK: &str = "quietcore.trial=1";
 
 /// A kernel that panics starts the machine again, with the default entry, after so many seconds.
-const PANIC: &str = "panic=30";
+pub(crate) const PANIC: &str = "panic=30";
 
 /// What an entry for one boot is to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,69 +68,6 @@ pub fn trial_line(line: &str, words: &[String]) -> String {
     let mut all = words.to_vec();
     all.extend([PANIC.to_owned(), MARK.to_owned()]);
     on_line(line, &all)
-}
-
-/// An entry for one boot.
-///
-/// # Errors
-/// A loader that cannot, words that it does not take, a line that is too long, a kernel that none of its entries starts.
-pub fn trial(
-    tree: &dyn Tree,
-    loader: &'static Loader,
-    wanted: &OneBoot,
-    limit: &Limit,
-) -> Result<(Work, Chosen), BootError> {
-    let OneBoot { words, kernel } = wanted;
-    loader.check_words(words)?;
-    let make = match loader.trial {
-        Trial::By(make) => make,
-        Trial::Cannot { why, next } => {
-            return Err(BootError::NoTrial {
-                loader: loader.name.to_owned(),
-                why: why.to_owned(),
-                next: next.to_owned(),
-            });
-        }
-    };
-    if let Some(error) = loader.refusal(tree, words) {
-        return Err(error);
-    }
-    let made = make(tree, wanted)?;
-    if made.line.len() > limit.most {
-        return Err(BootError::TooLong {
-            entry: made.entry,
-            length: made.line.len(),
-            most: limit.most,
-            who: limit.who.clone(),
-        });
-    }
-    let files = made.edits.iter().map(|edit| OurFile {
-        path: edit.path.clone(),
-        base: None,
-        written: edit.after.clone(),
-        mode: edit.mode,
-        swaps: Vec::new(),
-    });
-    let ours = Ours {
-        loader: loader.name.to_owned(),
-        words: words.clone(),
-        files: files.collect(),
-        seen: Vec::new(),
-    };
-    let mut notes = vec![format!("entry {} has {PANIC}, and is started once", made.entry)];
-    notes.extend(kernel.as_ref().map(|kernel| format!("it starts kernel {kernel}")));
-    let work = Work {
-        ours: Some(ours),
-        edits: made
-            .edits
-            .into_iter()
-            .filter(|edit| edit.before != edit.after)
-            .collect(),
-        runs: made.runs,
-        notes,
-        left: Vec::new(),
-    };
-    Ok((work, made.chosen))
 }
 
 /// The line that a trial begins with.

@@ -71,7 +71,13 @@ impl Interpreter<'_> {
         }
         let list = parse(path, text)?;
         self.files.push(path.to_owned());
-        self.statements(&list, Certainty::Runs)?;
+        // The status of `.` is that of the last command, also where that is a list such as `[ -n "$A" ] && B=1`.
+        if let (Some(false), Some(last)) = (self.statements(&list, Certainty::Runs)?, list.last()) {
+            return self.refuse(
+                last.first.line,
+                "the last command of the file fails, and what reads the file stops then",
+            );
+        }
         self.files.pop();
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! Words of a shell: quotes, escapes and expansions. What has an effect besides its value, or is read differently by shells,
 //! is refused.
 
+mod substitution;
+
 use super::Uncomputed;
 use super::reader::ShellReader;
-use super::substitution::{End, commands};
+use substitution::{End, commands};
 
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]

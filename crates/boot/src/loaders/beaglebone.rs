@@ -1,6 +1,8 @@
 //! BeagleBone and its kin: U-Boot takes `cmdline` of `/boot/uEnv.txt` into the boot line.
 
-use super::{Entry, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run, variable};
+use super::{
+    Adds, Entry, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run, variable,
+};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -21,7 +23,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: None,
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::Anything,
+    remarks: no_remarks,
     refuses: no_refusal,
 };
 

@@ -2,8 +2,11 @@
 //! block (`kernelopts`), later ones a line in each entry; `/etc/kernel/cmdline` is for kernels that come later. This is
 //! what `grubby` edits too.
 
-use super::systemd_boot::kernel_cmdline;
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, grub_debian, join, no_refusal};
+use super::kernel_cmdline::{self, Extent};
+use super::systemd_boot::LATER;
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, grub_debian, no_refusal,
+};
 use crate::bls;
 use crate::line::{Length, Line, Slot};
 use crate::releases::choose;
@@ -32,7 +35,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks,
     refuses: no_refusal,
 };
 
@@ -68,18 +73,23 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     for path in bls::files(tree, ENTRIES).iter().filter(|path| !is_rescue(path)) {
         lines.extend(own_line(tree, path)?);
     }
-    lines.extend(kernel_cmdline(tree)?);
+    lines.extend(kernel_cmdline::line(tree, LATER, Extent::AllLines)?);
     Ok(lines)
 }
 
 /// Tools that write the same files, and files that nothing reads.
-fn remark(tree: &dyn Tree) -> Option<String> {
-    let grubby = tree::is_there(tree, "/usr/sbin/grubby").then(|| {
-        "`grubby` edits the same files: `grubby --info=ALL` shows what it makes of them; `grub2-mkconfig --update-bls-cmdline` \
-         writes every entry anew from /etc/default/grub, without these words"
-            .to_owned()
-    });
-    join([grubby, grub_debian::unread(tree)])
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    const GRUBBY: [&str; 2] = [
+        "`grubby` edits the same files, and `grubby --info=ALL` lists them",
+        "`grub2-mkconfig --update-bls-cmdline` replaces the line of every entry by that of /etc/default/grub, which does not \
+         have these words",
+    ];
+    let mut all: Vec<String> = Vec::new();
+    if tree::is_there(tree, "/usr/sbin/grubby") {
+        all.extend(GRUBBY.map(str::to_owned));
+    }
+    all.extend(grub_debian::unread(tree));
+    all
 }
 
 /// The line in the environment block, where there is one.

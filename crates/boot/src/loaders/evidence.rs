@@ -1,12 +1,7 @@
-//! Which loader started this machine: what the firmware reports, what the running line shows, what is installed. Files of a
-//! loader may stay behind when another one takes over.
+//! What shows which loader started this machine: what the firmware reports, and what the running line shows.
 
-use super::Loader;
 use crate::tree::{self, Tree};
 use machine::cmdline::words;
-
-/// Loaders by which `LoaderInfo` can contradict the files of another one.
-const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
 
 /// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
 /// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
@@ -17,16 +12,17 @@ pub fn efi_loader(tree: &dyn Tree) -> Option<String> {
 }
 
 /// The running line, and what of it shows the loader.
-struct Running {
+pub(super) struct Running {
     /// GRUB and syslinux add the path of the kernel (`BOOT_IMAGE=`).
-    image: bool,
+    pub image: bool,
     /// A loader that starts the kernel as an EFI program names the initial RAM disk with backslashes.
-    initrd: Option<String>,
+    pub initrd: Option<String>,
     /// Whether the line is known.
-    known: bool,
+    pub known: bool,
 }
 
-fn running(tree: &dyn Tree) -> Running {
+/// What the running line shows.
+pub(super) fn running(tree: &dyn Tree) -> Running {
     let line = tree::look(tree, "/proc/cmdline").unwrap_or_default();
     Running {
         image: words(&line).any(|word| word.starts_with("BOOT_IMAGE=")),
@@ -42,57 +38,6 @@ pub fn is_grub(tree: &dyn Tree) -> bool {
     running(tree).image || efi_loader(tree).is_some_and(|name| name.contains("grub"))
 }
 
-/// What shows that another loader than this one started the machine; `None` where nothing does.
-#[must_use]
-pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
-    let name = loader.efi_name?;
-    let running = running(tree);
-    if let Some(reported) = efi_loader(tree)
-        && KNOWN.iter().any(|known| reported.contains(known))
-    {
-        // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
-        let started_by_refind = reported.contains("refind") && running.image && name == "grub";
-        // One that started GRUB: the entries of GRUB are those that count.
-        let made_its_line = name == "systemd-boot" && running.initrd.is_some();
-        if matches!(name, "refind" | "systemd-boot")
-            && reported.contains(name)
-            && running.image
-            && !made_its_line
-        {
-            return Some(made_by_grub(name));
-        }
-        return (!reported.contains(name) && !started_by_refind)
-            .then(|| format!("the firmware's variable LoaderInfo names `{reported}`"));
-    }
-    match (name, running.image, running.initrd) {
-        ("grub", false, Some(word)) => Some(format!(
-            "the running line has `{word}` and no BOOT_IMAGE=, so a loader of EFI programs started it, and no GRUB"
-        )),
-        ("limine" | "refind", true, _) => Some(made_by_grub(name)),
-        ("limine", false, Some(word)) => Some(format!(
-            "the running line has `{word}`, which loaders of EFI programs add and limine does not"
-        )),
-        ("grub", false, None) if running.known => installed(tree).map(|other| {
-            format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")
-        }),
-        ("systemd-boot", true, None) => Some(
-            "the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not"
-                .to_owned(),
-        ),
-        _ => None,
-    }
-}
-
-/// That GRUB or syslinux made the running line, also where this loader started them.
-fn made_by_grub(name: &str) -> String {
-    format!("the running line has BOOT_IMAGE=, which GRUB and syslinux add and {name} does not")
-}
-
-/// The file of a loader that quietcore does not edit.
-fn installed(tree: &dyn Tree) -> Option<String> {
-    super::limine::file(tree).or_else(|| super::refind::file(tree))
-}
-
 /// What shows a loader whose files are not edited: the name that it gave the firmware, else its file and a running line that
 /// GRUB did not make.
 pub(super) fn of_shown(tree: &dyn Tree, name: &str, file: Option<String>) -> Option<String> {
@@ -104,18 +49,5 @@ pub(super) fn of_shown(tree: &dyn Tree, name: &str, file: Option<String>) -> Opt
     Some(match running.known && !running.image {
         true => format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {path} is there"),
         false => format!("{path} is there"),
-    })
-}
-
-/// Where the words belong on a machine whose loader is known and not edited; `None` where it is not known.
-#[must_use]
-pub fn other_way(tree: &dyn Tree) -> Option<String> {
-    if tree::is_there(tree, super::generated::NIXOS) {
-        return Some(super::generated::nixos_next(&[]));
-    }
-    tree::is_there(tree, "/etc/fw_env.config").then(|| {
-        "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
-         and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
-            .to_owned()
     })
 }

@@ -1,7 +1,9 @@
 //! syslinux and extlinux, and U-Boot with an `extlinux.conf` that somebody wrote by hand: each label has its own line.
 
 use super::extlinux_conf::{self, copy, is_rescue, labels};
-use super::{Entry, Fallback, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run,
+};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -33,7 +35,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: None,
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses: no_refusal,
 };
 

@@ -1,9 +1,9 @@
 //! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
 //! and our own script in `/etc/grub.d`.
 
-use super::{Entry, Fallback, grub_kernels};
+use super::grub_cfg::{self, SCRIPT_DIR, entries, is_distributions, is_rescue};
+use super::{Entry, Fallback, Source, grub_kernels};
 use crate::line::Slot;
-use crate::releases::is_rescue_line;
 use crate::shell::{Assignment, Keeps, assignments};
 use crate::shell_line::ShellLine;
 use crate::tools::{Run, first_of};
@@ -20,8 +20,6 @@ pub const ALL: &str = "GRUB_CMDLINE_LINUX";
 
 /// Words for the normal entries.
 pub const NORMAL: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
-
-const SCRIPT_DIR: &str = "/etc/grub.d";
 
 /// The places of the two variables that are in force: an assignment that drops the former value makes those before it
 /// ineffective. In the order in which the kernel sees them.
@@ -79,26 +77,10 @@ fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<St
     line.text(tree)
 }
 
-/// Words of the files that do not reach the kernel, and those that the running one was started without.
+/// Words of the files that do not reach the kernel.
 #[must_use]
-pub fn remark(tree: &dyn Tree, files: &[String]) -> Option<String> {
-    let line = shell_line(files.to_vec());
-    let mut all = line.dropped(tree);
-    let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
-    if let Ok(text) = line.text(tree)
-        && words(&running).any(|word| word.starts_with("BOOT_IMAGE="))
-    {
-        let missing: Vec<&str> = words(&text)
-            .filter(|word| !words(&running).any(|other| other == *word))
-            .collect();
-        if !missing.is_empty() {
-            all.push(format!(
-                "the running kernel was started without {}: the files changed since then, or another entry was chosen",
-                missing.join(" ")
-            ));
-        }
-    }
-    (!all.is_empty()).then(|| all.join("; "))
+pub fn dropped(tree: &dyn Tree, files: &[String]) -> Vec<String> {
+    shell_line(files.to_vec()).dropped(tree)
 }
 
 /// Files of settings, and what a tool generates from them.
@@ -112,18 +94,34 @@ pub struct Generator {
 }
 
 impl Generator {
+    fn command(&self) -> String {
+        match self.tool.ends_with("-o") {
+            true => format!("{} {}", self.tool, self.cfg),
+            false => self.tool.to_owned(),
+        }
+    }
+
+    /// What makes the entries of the distribution's own script.
+    #[must_use]
+    pub fn source(&self, tree: &dyn Tree) -> Source {
+        Source::Settings {
+            files: DEFAULTS.to_owned(),
+            place: place(),
+            tool: self.command(),
+            generated: self.cfg.clone(),
+            entries: grub_cfg::own_entries(tree, &self.cfg),
+            by_tool: words_of_script(tree),
+        }
+    }
+
     /// Why the files are not edited: their line is not computed, or it is not the one that was generated from them.
     #[must_use]
     pub fn refuses(&self, tree: &dyn Tree, wanted: &[String]) -> Option<BootError> {
-        let command = match self.tool.ends_with("-o") {
-            true => format!("{} {}", self.tool, self.cfg),
-            false => self.tool.to_owned(),
-        };
+        let command = self.command();
         let line = match shell_line(self.files.clone()).text(tree) {
             Ok(line) => line,
             Err(error) => {
-                let place = format!("{NORMAL} in {DEFAULTS}");
-                return Some(error.by_hand(wanted, &place, &command));
+                return Some(error.by_hand(wanted, &place(), &command));
             }
         };
         let entries: Vec<Entry> = entries(tree, &self.cfg)
@@ -153,59 +151,22 @@ impl Generator {
     }
 }
 
-/// Whether an entry is a normal one of the distribution's own script.
-fn is_distributions(entry: &Entry) -> bool {
-    !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
+/// Where words are added by hand.
+fn place() -> String {
+    format!("{NORMAL} in {DEFAULTS}")
 }
 
-/// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
-#[must_use]
-pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
-    let started = started(tree, path).into_iter();
-    started.map(|(entry, _)| entry).collect()
-}
-
-/// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
-#[must_use]
-pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
-    let text = tree::look(tree, path).unwrap_or_default();
-    let mut found: Vec<(Entry, String)> = Vec::new();
-    let mut open: Option<(String, String)> = None;
-    for line in text.lines() {
-        let line = line.trim();
-        if line.starts_with("menuentry ") {
-            let title = quoted(line).unwrap_or_default();
-            let id = ["$menuentry_id_option ", "--id ", "--id="]
-                .iter()
-                .find_map(|word| {
-                    let (_, rest) = line.split_once(word)?;
-                    quoted(rest).or_else(|| rest.split([' ', '{']).next().map(str::to_owned))
-                });
-            open = Some((id.unwrap_or_else(|| title.clone()), title));
-            continue;
-        }
-        let mut parts = line.splitn(3, [' ', '\t']);
-        let is_kernel = matches!(parts.next(), Some("linux" | "linux16" | "linuxefi"));
-        if let (true, Some((id, title))) = (is_kernel, open.clone()) {
-            let kernel = parts.next().unwrap_or_default().to_owned();
-            let entry = Entry {
-                id,
-                title,
-                path: path.to_owned(),
-                line: parts.next().unwrap_or_default().trim().to_owned(),
-            };
-            found.push((entry, kernel));
-            open = None;
-        }
-    }
-    found
-}
-
-fn quoted(text: &str) -> Option<String> {
-    let at = text.find(['\'', '"'])?;
-    let quote = text[at..].chars().next()?;
-    let inside = &text[at + 1..];
-    inside.find(quote).map(|end| inside[..end].to_owned())
+/// Words that the distribution's script itself writes behind the kernel, such as Ubuntu's `panic=-1`.
+fn words_of_script(tree: &dyn Tree) -> Vec<String> {
+    let text = tree::look(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
+    let lines = text
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with("linux"));
+    let all = lines.flat_map(|line| words(line).skip(2));
+    all.filter(|word| !word.contains('$'))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The entry that stays: the one for rescue, which has no words of [`NORMAL`]; else one of our own with the former words.
@@ -235,10 +196,6 @@ pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootE
         vec![edit],
         format!("`{title}`, made by {SCRIPT_DIR}/{}", Own::Before.file()),
     ))
-}
-
-fn is_rescue(entry: &Entry) -> bool {
-    entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
 /// An entry with words, chosen for one boot.

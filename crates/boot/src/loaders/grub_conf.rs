@@ -2,7 +2,9 @@
 //! file.
 
 use super::grub::{self, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, join, variable};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, bls_grub, grub_cfg, grub_debian, variable,
+};
 use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
@@ -25,7 +27,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks,
     refuses,
 };
 
@@ -52,21 +56,30 @@ fn files() -> Vec<String> {
     vec![DEFAULTS.to_owned()]
 }
 
-fn remark(tree: &dyn Tree) -> Option<String> {
-    join([grub::remark(tree, &files()), grub_debian::unread(tree)])
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    let mut all = grub::dropped(tree, &files());
+    all.extend(grub_debian::unread(tree));
+    all
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    generator(tree).source(tree)
 }
 
 fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    generator(tree).refuses(tree, words)
+}
+
+fn generator(tree: &dyn Tree) -> Generator {
     let tool = match tree::is_there(tree, "/usr/sbin/grub2-mkconfig") {
         true => "grub2-mkconfig -o",
         false => "grub-mkconfig -o",
     };
-    let generator = Generator {
+    Generator {
         files: files(),
         cfg: cfg(tree).unwrap_or_default(),
         tool,
-    };
-    generator.refuses(tree, words)
+    }
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
@@ -92,7 +105,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
     cfg(tree)
-        .map(|path| grub::entries(tree, &path))
+        .map(|path| grub_cfg::entries(tree, &path))
         .unwrap_or_default()
 }
 

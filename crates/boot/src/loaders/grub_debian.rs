@@ -2,7 +2,7 @@
 //! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
 
 use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, proxmox};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, grub_cfg, proxmox};
 use crate::line::{Gather, Line, Slot};
 use crate::shell::assignments;
 use crate::tools::{Run, first_of};
@@ -31,7 +31,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks,
     refuses,
 };
 
@@ -62,17 +64,24 @@ fn others(tree: &dyn Tree) -> Vec<String> {
     files
 }
 
-fn remark(tree: &dyn Tree) -> Option<String> {
-    grub::remark(tree, &others(tree))
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    grub::dropped(tree, &others(tree))
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    generator(tree).source(tree)
 }
 
 fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    let generator = Generator {
+    proxmox::owns_grub(tree, words).or_else(|| generator(tree).refuses(tree, words))
+}
+
+fn generator(tree: &dyn Tree) -> Generator {
+    Generator {
         files: files(tree),
         cfg: CFG.to_owned(),
         tool: "update-grub",
-    };
-    proxmox::owns_grub(tree, words).or_else(|| generator.refuses(tree, words))
+    }
 }
 
 /// Snippets that a `grub-mkconfig` without Debian's patch does not read, with the words that reach no entry.
@@ -155,7 +164,7 @@ fn own(tree: &dyn Tree) -> Result<Slot, BootError> {
 }
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    grub::entries(tree, CFG)
+    grub_cfg::entries(tree, CFG)
 }
 
 fn update(tree: &dyn Tree) -> Result<Run, BootError> {

@@ -1,7 +1,7 @@
 //! The kernels that a generated `grub.cfg` starts, and how the entry of one of them is taken out of what the distribution's
 //! script prints, also where it stands in a submenu.
 
-use super::grub::started;
+use super::grub_cfg::started;
 use crate::BootError;
 use crate::releases::{choose, is_rescue_line, of_image};
 use crate::tree::Tree;

@@ -1,11 +1,9 @@
 //! Limine: `cmdline:` of an entry in `limine.conf` is the boot line (its CONFIG.md). Tools of distributions write that file
 //! again, and Limine has no entry for one boot, so the file is shown and not edited.
 
-use super::shown::{self, Shown};
-use super::{Entry, Fallback, Keeper, Loader, Words, evidence, no_remark, nothing_to_run};
-use crate::line::Line;
+use super::file_line::{self, Displayed, FileLine};
+use super::{Loader, evidence};
 use crate::tree::{self, Tree};
-use crate::trial::{OneBoot, Trial, TrialWork};
 use crate::{BootError, merge};
 
 /// Where Limine looks for its file, on the partitions that are mounted here.
@@ -31,21 +29,28 @@ const NAMES: &[&str] = &["limine.conf", "limine.cfg"];
 const DEFAULTS: &str = "/etc/default/limine";
 
 /// Limine.
-pub static LOADER: Loader = Loader {
-    name: "limine",
-    about: "Limine with limine.conf, which is shown and not edited",
-    find,
-    lines,
-    entries,
-    commit: nothing_to_run,
-    fallback,
-    trial: Trial::By(trial),
-    words: Words::Any,
-    keeper: Keeper::Files,
-    efi_name: Some("limine"),
-    remark: no_remark,
-    refuses,
-};
+pub static LOADER: Loader = file_line::loader::<Limine>();
+
+/// Its files.
+struct Limine;
+
+impl Displayed for Limine {
+    const NAME: &'static str = "limine";
+    const ABOUT: &'static str = "Limine with limine.conf, which is shown and not edited";
+    const KEY: &'static str = "cmdline";
+
+    fn find(tree: &dyn Tree) -> Option<String> {
+        evidence::of_shown(tree, "limine", file(tree))
+    }
+
+    fn file_lines(tree: &dyn Tree) -> Vec<FileLine> {
+        all(tree)
+    }
+
+    fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
+        refusal(tree, words)
+    }
+}
 
 /// The file that is there.
 pub(super) fn file(tree: &dyn Tree) -> Option<String> {
@@ -54,12 +59,8 @@ pub(super) fn file(tree: &dyn Tree) -> Option<String> {
     all.find(|path| tree::is_there(tree, path))
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
-    evidence::of_shown(tree, "limine", file(tree))
-}
-
 /// Every line with a boot line of Linux.
-fn all(tree: &dyn Tree) -> Vec<Shown> {
+fn all(tree: &dyn Tree) -> Vec<FileLine> {
     let Some(path) = file(tree) else {
         return Vec::new();
     };
@@ -67,7 +68,7 @@ fn all(tree: &dyn Tree) -> Vec<Shown> {
     let sign = if path.ends_with(".cfg") { '=' } else { ':' };
     let mut title = String::new();
     let mut found = Vec::new();
-    for (number, range, line) in shown::lines(&text) {
+    for (number, range, line) in file_line::lines(&text) {
         let bare = line.trim();
         if bare.starts_with(['/', ':']) {
             title = bare.trim_start_matches(['/', ':', '+', ' ']).to_owned();
@@ -76,7 +77,7 @@ fn all(tree: &dyn Tree) -> Vec<Shown> {
         {
             let value = value.trim();
             let end = range.start + line.trim_end().len();
-            found.push(Shown {
+            found.push(FileLine {
                 path: path.clone(),
                 number,
                 title: title.clone(),
@@ -89,34 +90,14 @@ fn all(tree: &dyn Tree) -> Vec<Shown> {
     found
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    Ok(all(tree).iter().map(|one| one.line("cmdline")).collect())
-}
-
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    all(tree).into_iter().map(Shown::entry).collect()
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(shown::no_fallback())
-}
-
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
-    Err(refusal(tree, &wanted.words))
-}
-
-fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    Some(refusal(tree, words))
-}
-
 fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
     let path = file(tree);
     let by_tool = tree::is_there(tree, DEFAULTS);
-    let next = match (by_tool, shown::started(tree, all(tree)), &path) {
+    let next = match (by_tool, file_line::started(tree, all(tree)), &path) {
         (true, _, _) => format!(
             "a tool writes Limine's file from {DEFAULTS}: add the line `KERNEL_CMDLINE[default]+=\" {}\"` there, then run \
              `limine-update`",
-            shown::words(words)
+            file_line::words(words)
         ),
         (false, Some(one), _) => {
             let key = one.written.strip_suffix(&one.text).unwrap_or_default().trim();
@@ -127,21 +108,21 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
                 one.number,
                 one.title,
                 line,
-                shown::without_words(words)
+                file_line::without_words(words)
             )
         }
         (false, None, Some(path)) => format!(
             "add `cmdline: {}` to the entry of Linux in {path}",
-            shown::words(words)
+            file_line::words(words)
         ),
         (false, None, None) => format!(
             "its limine.conf is on a partition that is not mounted here: add `{}` to `cmdline:` of the entry there",
-            shown::words(words)
+            file_line::words(words)
         ),
     };
     BootError::Shown {
         loader: "Limine".to_owned(),
-        why: find(tree).unwrap_or_default(),
+        why: Limine::find(tree).unwrap_or_default(),
         next,
     }
 }

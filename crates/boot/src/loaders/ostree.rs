@@ -1,7 +1,7 @@
 //! Image-based systems with `rpm-ostree`: the tool owns the line, makes a new deployment with it, and keeps the one that is
 //! running as the entry to go back to. The entry files only show it.
 
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_refusal};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, no_refusal};
 use crate::BootError;
 use crate::bls;
 use crate::line::Line;
@@ -27,7 +27,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Tool,
     efi_name: None,
-    remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&["ostree"]),
+    remarks,
     refuses: no_refusal,
 };
 
@@ -79,9 +81,9 @@ fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
     ))
 }
 
-fn remark(_tree: &dyn Tree) -> Option<String> {
-    Some(
+fn remarks(_tree: &dyn Tree) -> Vec<String> {
+    vec![
         "rpm-ostree writes the line; edits of the entry files would be lost with the next deployment"
             .to_owned(),
-    )
+    ]
 }

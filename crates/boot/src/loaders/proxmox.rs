@@ -1,8 +1,8 @@
 //! Proxmox with `proxmox-boot-tool`: the line is `/etc/kernel/cmdline`, and the tool writes the entries of systemd-boot on
 //! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
 
-use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, evidence, no_refusal, no_remark};
+use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, evidence, no_refusal};
 use crate::BootError;
 use crate::line::Line;
 use crate::tools::{Run, first_of};
@@ -28,7 +28,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    remark: no_remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks,
     refuses: no_refusal,
 };
 
@@ -55,13 +57,25 @@ pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let line = kernel_cmdline(tree)?.into_iter();
-    Ok(line
-        .map(|line| Line {
-            name: "all entries".to_owned(),
-            ..line
-        })
-        .collect())
+    let line = kernel_cmdline::line(tree, "all entries", Extent::FirstLine)?;
+    Ok(line.into_iter().collect())
+}
+
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    kernel_cmdline::lost(tree, "proxmox-boot-tool")
+        .into_iter()
+        .collect()
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    Source::Settings {
+        files: KERNEL_CMDLINE.to_owned(),
+        place: KERNEL_CMDLINE.to_owned(),
+        tool: "proxmox-boot-tool refresh".to_owned(),
+        generated: "the EFI system partitions".to_owned(),
+        entries: entries(tree),
+        by_tool: Vec::new(),
+    }
 }
 
 /// The partitions with the entries are not mounted.

@@ -1,6 +1,8 @@
 //! The firmware of the Raspberry Pi: `cmdline.txt` is the boot line, one line and nothing else, beside `config.txt`.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run,
+};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
@@ -27,7 +29,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: None,
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::Anything,
+    remarks: no_remarks,
     refuses: no_refusal,
 };
 

@@ -1,11 +1,9 @@
 //! rEFInd: each line of `refind_linux.conf` beside the kernels is a title and a boot line in quotes; `refind.conf` may have
 //! entries written by hand (`menuentry`). rEFInd has no entry for one boot, so the files are shown and not edited.
 
-use super::shown::{self, Shown};
-use super::{Entry, Fallback, Keeper, Loader, Words, evidence, no_remark, nothing_to_run};
-use crate::line::Line;
+use super::file_line::{self, Displayed, FileLine};
+use super::{Loader, evidence};
 use crate::tree::{self, Tree};
-use crate::trial::{OneBoot, Trial, TrialWork};
 use crate::{BootError, merge};
 use std::ops::Range;
 
@@ -23,21 +21,28 @@ const OWN: &[&str] = &[
 ];
 
 /// rEFInd.
-pub static LOADER: Loader = Loader {
-    name: "refind",
-    about: "rEFInd with refind_linux.conf, which is shown and not edited",
-    find,
-    lines,
-    entries,
-    commit: nothing_to_run,
-    fallback,
-    trial: Trial::By(trial),
-    words: Words::Any,
-    keeper: Keeper::Files,
-    efi_name: Some("refind"),
-    remark: no_remark,
-    refuses,
-};
+pub static LOADER: Loader = file_line::loader::<Refind>();
+
+/// Its files.
+struct Refind;
+
+impl Displayed for Refind {
+    const NAME: &'static str = "refind";
+    const ABOUT: &'static str = "rEFInd with refind_linux.conf, which is shown and not edited";
+    const KEY: &'static str = "options";
+
+    fn find(tree: &dyn Tree) -> Option<String> {
+        evidence::of_shown(tree, "refind", file(tree))
+    }
+
+    fn file_lines(tree: &dyn Tree) -> Vec<FileLine> {
+        all(tree)
+    }
+
+    fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
+        refusal(tree, words)
+    }
+}
 
 /// A file with boot lines of Linux.
 pub(super) fn file(tree: &dyn Tree) -> Option<String> {
@@ -46,25 +51,21 @@ pub(super) fn file(tree: &dyn Tree) -> Option<String> {
     of_kernels.or(own).map(ToString::to_string)
 }
 
-fn find(tree: &dyn Tree) -> Option<String> {
-    evidence::of_shown(tree, "refind", file(tree))
-}
-
-fn all(tree: &dyn Tree) -> Vec<Shown> {
+fn all(tree: &dyn Tree) -> Vec<FileLine> {
     let own = OWN.iter().flat_map(|path| of_own(tree, path));
     of_kernels(tree).into_iter().chain(own).collect()
 }
 
 /// `"Boot with standard options" "root=UUID=1 rw"`: the first line is what rEFInd starts by itself.
-fn of_kernels(tree: &dyn Tree) -> Vec<Shown> {
+fn of_kernels(tree: &dyn Tree) -> Vec<FileLine> {
     let text = tree::look(tree, OF_KERNELS).unwrap_or_default();
     let mut found = Vec::new();
-    for (number, range, line) in shown::lines(&text) {
+    for (number, range, line) in file_line::lines(&text) {
         let Some(title) = quoted(line, 0).filter(|_| line.trim_start().starts_with('"')) else {
             continue;
         };
         if let Some(options) = quoted(line, title.end + 1) {
-            found.push(shown_at(
+            found.push(file_line_at(
                 OF_KERNELS,
                 number,
                 &line[title],
@@ -76,18 +77,18 @@ fn of_kernels(tree: &dyn Tree) -> Vec<Shown> {
 }
 
 /// `options "..."` of the entries in rEFInd's own file.
-fn of_own(tree: &dyn Tree, path: &str) -> Vec<Shown> {
+fn of_own(tree: &dyn Tree, path: &str) -> Vec<FileLine> {
     let text = tree::look(tree, path).unwrap_or_default();
     let mut title = String::new();
     let mut found = Vec::new();
-    for (number, range, line) in shown::lines(&text) {
+    for (number, range, line) in file_line::lines(&text) {
         let bare = line.trim_start();
         if bare.starts_with("menuentry") || bare.starts_with("submenuentry") {
             title = quoted(line, 0).map_or_else(String::new, |range| line[range].to_owned());
         } else if bare.starts_with("options")
             && let Some(options) = quoted(line, 0)
         {
-            found.push(shown_at(path, number, &title, (range.start, line, options)));
+            found.push(file_line_at(path, number, &title, (range.start, line, options)));
         }
     }
     found
@@ -96,8 +97,8 @@ fn of_own(tree: &dyn Tree, path: &str) -> Vec<Shown> {
 /// Where a line begins in the file, the line, and where its options are in it.
 type Place<'a> = (usize, &'a str, Range<usize>);
 
-fn shown_at(path: &str, number: usize, title: &str, (start, line, options): Place) -> Shown {
-    Shown {
+fn file_line_at(path: &str, number: usize, title: &str, (start, line, options): Place) -> FileLine {
+    FileLine {
         path: path.to_owned(),
         number,
         title: title.to_owned(),
@@ -121,28 +122,8 @@ fn quoted(line: &str, from: usize) -> Option<Range<usize>> {
     }
 }
 
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    Ok(all(tree).iter().map(|one| one.line("options")).collect())
-}
-
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    all(tree).into_iter().map(Shown::entry).collect()
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(shown::no_fallback())
-}
-
-fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
-    Err(refusal(tree, &wanted.words))
-}
-
-fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    Some(refusal(tree, words))
-}
-
 fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
-    let next = match shown::started(tree, all(tree)) {
+    let next = match file_line::started(tree, all(tree)) {
         Some(one) => {
             let merged = merge::on_line(&one.text, words).replace('"', "\"\"");
             let before = one.text.replace('"', "\"\"");
@@ -155,17 +136,17 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
                 one.path,
                 one.title,
                 line.trim_start(),
-                shown::without_words(words)
+                file_line::without_words(words)
             )
         }
         None => format!(
             "add `{}` to the second quoted text of the first line of {OF_KERNELS}",
-            shown::words(words)
+            file_line::words(words)
         ),
     };
     BootError::Shown {
         loader: "rEFInd".to_owned(),
-        why: find(tree).unwrap_or_default(),
+        why: Refind::find(tree).unwrap_or_default(),
         next,
     }
 }

@@ -1,19 +1,22 @@
 //! systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot partition, read
 //! at every boot. Kernels that are installed later take their line from `/etc/kernel/cmdline`.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, generated, no_remark, nothing_to_run};
+use super::kernel_cmdline::{self, Extent};
+use super::{
+    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, generated, no_remarks, nothing_to_run,
+};
+use crate::BootError;
 use crate::bls;
-use crate::line::{Line, Slot};
+use crate::line::Line;
 use crate::releases::choose;
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
-use crate::{BootError, Writing};
 
 /// Where boot partitions are mounted, besides those that `/proc/mounts` shows.
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
 
-/// What `kernel-install` writes into the entries of new kernels.
-pub const KERNEL_CMDLINE: &str = "/etc/kernel/cmdline";
+/// What the line of `/etc/kernel/cmdline` is for, beside entries that are there.
+pub const LATER: &str = "kernels that come later";
 
 /// systemd-boot.
 pub static LOADER: Loader = Loader {
@@ -28,7 +31,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    remark: no_remark,
+    source: entries_as_they_are,
+    adds: Adds::These(&[]),
+    remarks: no_remarks,
     refuses: generated::kernelstub,
 };
 
@@ -83,26 +88,8 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     for path in files(tree) {
         lines.push(bls::line(tree, &path)?);
     }
-    lines.extend(kernel_cmdline(tree)?);
+    lines.extend(kernel_cmdline::line(tree, LATER, Extent::AllLines)?);
     Ok(lines)
-}
-
-/// The line for kernels that come later, where the machine has one.
-///
-/// # Errors
-/// A file that is no text.
-pub fn kernel_cmdline(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
-    let path = tree::resolved(tree, KERNEL_CMDLINE);
-    let Some(text) = tree::text(tree, &path)? else {
-        return Ok(None);
-    };
-    // kernel-install takes the whole file and puts its lines together; the last line that says something is ours to edit.
-    let end = text.trim_end_matches(['\n', '\r']).len();
-    let start = text[..end].rfind('\n').map_or(0, |at| at + 1);
-    Ok(Some(Line::of(
-        "kernels that come later",
-        Slot::new(path, "line", start..end, Writing::Plain),
-    )))
 }
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {

@@ -1,7 +1,8 @@
 //! Debian's u-boot-menu: `extlinux.conf` is generated from `/etc/default/u-boot` by `u-boot-update`, for boards with U-Boot.
 
-use super::systemd_boot::kernel_cmdline;
-use super::{Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
+use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
+use super::systemd_boot::LATER;
+use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, extlinux_conf, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::shell::assignments;
@@ -34,7 +35,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: None,
-    remark: no_remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks,
     refuses,
 };
 
@@ -44,7 +47,15 @@ fn find(tree: &dyn Tree) -> Option<String> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    // Ubuntu's images take the line from /etc/kernel/cmdline.
+    if is_of_kernel_cmdline(tree) {
+        let line = kernel_cmdline::line(tree, LATER, Extent::FirstLine)?;
+        return Ok(line.into_iter().collect());
+    }
+    Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
+}
+
+/// Whether the line is that of `/etc/kernel/cmdline`, as on Ubuntu's images.
+fn is_of_kernel_cmdline(tree: &dyn Tree) -> bool {
     let snippets = tree
         .names(SNIPPETS)
         .into_iter()
@@ -57,13 +68,27 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
             .rfind(|one| one.name == PARAMETERS)?;
         Some(text[one.range].to_owned())
     });
-    if values
-        .last()
-        .is_some_and(|value| value.contains("/etc/kernel/cmdline"))
-    {
-        return Ok(kernel_cmdline(tree)?.into_iter().collect());
+    values.last().is_some_and(|value| value.contains(KERNEL_CMDLINE))
+}
+
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    let lost = is_of_kernel_cmdline(tree).then(|| kernel_cmdline::lost(tree, "u-boot-update"));
+    lost.flatten().into_iter().collect()
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    let (files, place) = match is_of_kernel_cmdline(tree) {
+        true => (KERNEL_CMDLINE, KERNEL_CMDLINE.to_owned()),
+        false => (DEFAULTS, format!("{PARAMETERS} in {DEFAULTS}")),
+    };
+    Source::Settings {
+        files: files.to_owned(),
+        place,
+        tool: "u-boot-update".to_owned(),
+        generated: extlinux::place(tree).unwrap_or_default().to_owned(),
+        entries: extlinux::entries(tree),
+        by_tool: Vec::new(),
     }
-    Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
 }
 
 fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {

@@ -1,8 +1,9 @@
 //! Unified kernel images: the line is inside a signed program. What can be edited is the file that the next image is built
-//! with; the images themselves have to be built anew by the machine's own means, and that is said.
+//! with; the images themselves have to be built again by the machine's own means, and that is said.
 
-use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
-use super::{Entry, Fallback, Keeper, Loader, Words, bls_grub, no_refusal, nothing_to_run};
+use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
+use super::systemd_boot::LATER;
+use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Words, bls_grub, no_refusal, nothing_to_run};
 use crate::BootError;
 use crate::bls;
 use crate::line::Line;
@@ -36,7 +37,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Any,
     keeper: Keeper::Files,
     efi_name: None,
-    remark,
+    source,
+    adds: Adds::These(&[]),
+    remarks,
     refuses: no_refusal,
 };
 
@@ -59,7 +62,7 @@ fn find(tree: &dyn Tree) -> Option<String> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let line = kernel_cmdline(tree)?.ok_or_else(|| BootError::NoPlace {
+    let line = kernel_cmdline::line(tree, LATER, Extent::AllLines)?.ok_or_else(|| BootError::NoPlace {
         path: KERNEL_CMDLINE.to_owned(),
         why: "it is not there, so the images are built with another file".to_owned(),
         next: "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
@@ -81,11 +84,27 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     )))
 }
 
-fn remark(tree: &dyn Tree) -> Option<String> {
-    let tool = match tree::is_there(tree, "/usr/bin/mkinitcpio") {
+/// What builds the images of the line.
+fn tool(tree: &dyn Tree) -> &'static str {
+    match tree::is_there(tree, "/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
-    };
+    }
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    Source::Settings {
+        files: KERNEL_CMDLINE.to_owned(),
+        place: KERNEL_CMDLINE.to_owned(),
+        tool: tool(tree).to_owned(),
+        generated: images(tree).join(", "),
+        entries: entries(tree),
+        by_tool: Vec::new(),
+    }
+}
+
+fn remarks(tree: &dyn Tree) -> Vec<String> {
+    let tool = tool(tree);
     let secure = tree
         .bytes(SECURE_BOOT)
         .is_some_and(|bytes| bytes.get(4) == Some(&1));
@@ -110,10 +129,10 @@ fn remark(tree: &dyn Tree) -> Option<String> {
              --output=NAME.addon.efi`, to IMAGE.extra.d) would do as well, which quietcore does not make"
         }
     };
-    Some(format!(
-        "nothing changes at the next boot by itself, because the line is inside the image: build the image anew (`{tool}`)\
+    vec![format!(
+        "nothing changes at the next boot by itself, because the line is inside the image: build the image again (`{tool}`)\
          {sign}{addon}"
-    ))
+    )]
 }
 
 /// The version of the stub that started this machine; `None` where it was another one, or a captured machine does not tell.

@@ -1,6 +1,6 @@
 //! Alpine: `extlinux.conf` is generated from `/etc/update-extlinux.conf` by `update-extlinux`.
 
-use super::{Fallback, Keeper, Loader, Turn, Words, extlinux, no_remark, variable};
+use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, no_remarks, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tools::{Run, first_of};
@@ -26,7 +26,9 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: None,
-    remark: no_remark,
+    source,
+    adds: Adds::These(&["console"]),
+    remarks: no_remarks,
     refuses,
 };
 
@@ -37,6 +39,17 @@ fn find(tree: &dyn Tree) -> Option<String> {
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(vec![variable::shell(tree, SOURCE, OPTIONS, "")?])
+}
+
+fn source(tree: &dyn Tree) -> Source {
+    Source::Settings {
+        files: SOURCE.to_owned(),
+        place: format!("{OPTIONS} in {SOURCE}"),
+        tool: "update-extlinux".to_owned(),
+        generated: extlinux::place(tree).unwrap_or_default().to_owned(),
+        entries: extlinux::entries(tree),
+        by_tool: Vec::new(),
+    }
 }
 
 fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod comparison;
+mod file_lines;
+mod grub_mkconfig;
 mod kernels;
 mod shell_files;
-mod shown;
 mod support;
 mod trees;

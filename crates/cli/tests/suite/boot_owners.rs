@@ -47,7 +47,7 @@ fn of_unified_images_it_is_said_what_else_has_to_be_done() {
             &["set", "--params", "a=1", "--dry-run", "--json"],
         ))["notes"]
             .to_string();
-        assert!(notes.contains("build the image anew"), "{notes}");
+        assert!(notes.contains("build the image again"), "{notes}");
         assert!(
             says.iter().all(|part| notes.contains(part)),
             "{secure} {stub:?}: {notes}"

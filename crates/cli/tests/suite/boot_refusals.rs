@@ -167,6 +167,33 @@ fn settings_that_the_generated_file_does_not_have_are_refused() {
 }
 
 #[test]
+fn words_that_run_and_that_update_grub_would_remove_are_refused_and_shown() {
+    let debian = tree("debian-12-grub");
+    let more = |path: &str| {
+        let text = std::fs::read_to_string(debian.join(path)).unwrap();
+        text.replace("ro quiet", "ro quiet isolcpus=2")
+    };
+    let generated = with(&debian, "boot/grub/grub.cfg", &more("boot/grub/grub.cfg"));
+    let part = "`update-grub` removes these words from /boot/grub/grub.cfg, because /etc/default/grub does not give them: \
+                isolcpus=2";
+    assert!(shown(generated.path()).contains(&format!("  note: {part}\n")));
+    let set = json(&boot(
+        generated.path(),
+        &["set", "--params", "a=1", "--dry-run", "--json"],
+    ));
+    assert!(set["notes"].to_string().contains(part), "{set}");
+    let running = with(generated.path(), "proc/cmdline", &more("proc/cmdline"));
+    refused(
+        running.path(),
+        &[
+            "/boot/grub/grub.cfg and the running line have words that /etc/default/grub does not give, and `update-grub` would \
+             remove them: isolcpus=2",
+            "to keep them, add them to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub",
+        ],
+    );
+}
+
+#[test]
 fn words_that_are_dropped_or_that_nothing_reads_are_named() {
     let hetzner = "GRUB_HIDDEN_TIMEOUT_QUIET=false\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
     let debian = with(&tree("debian-12-grub"), "etc/default/grub.d/hetzner.cfg", hetzner);

@@ -52,7 +52,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let tie = Tie::of(session, args, &chosen.words)?;
     let mut work = set(&files, loader, ours, &chosen.words, &scene.limit(), need)?;
     work.notes.splice(0..0, chosen.notes);
-    work.notes.extend((loader.remark)(&files));
+    work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
     work.notes.extend(tie.note());
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));

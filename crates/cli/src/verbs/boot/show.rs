@@ -41,7 +41,10 @@ struct LoaderJson {
     evidence: String,
     entries: Vec<EntryJson>,
     lines: Vec<LineJson>,
+    /// All remarks, joined.
     remark: Option<String>,
+    #[serde(skip)]
+    remarks: Vec<String>,
     /// Why `boot set` does not edit these files here.
     refuses: Option<String>,
 }
@@ -89,11 +92,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Some(_) => vec![scene.loader(args.loader.as_deref())?],
         None => find(&files),
     };
-    let words: Vec<String> = [&scene.kept.line, &scene.kept.trial]
-        .into_iter()
-        .flatten()
-        .flat_map(|ours| ours.words.clone())
-        .collect();
+    let words = scene.kept.words();
     let loaders: Vec<LoaderJson> = found.iter().map(|one| loader(one, &files, &words)).collect();
     let other_way = loaders.is_empty().then(|| other_way(&files)).flatten();
     let ours = |ours: &Option<Ours>| {
@@ -157,13 +156,15 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
             error: Some(error.into()),
         }],
     };
+    let remarks = loader.all_remarks(files, words);
     LoaderJson {
         name: loader.name,
         about: loader.about,
         evidence: found.evidence.clone(),
         entries: (loader.entries)(files).into_iter().map(entry).collect(),
         lines,
-        remark: (loader.remark)(files),
+        remark: (!remarks.is_empty()).then(|| remarks.join("; ")),
+        remarks,
         refuses: refuses(found, files),
     }
 }
@@ -209,7 +210,7 @@ fn text(report: &Report) -> String {
     }
     for loader in &report.loaders {
         text.push_str(&format!(
-            "{}: {}\n  found by {}\n",
+            "{}: {}\n  evidence: {}\n",
             loader.name, loader.about, loader.evidence
         ));
         for entry in &loader.entries {
@@ -223,7 +224,7 @@ fn text(report: &Report) -> String {
         }
         let refuses = loader.refuses.iter().filter(|why| !is_said(&loader.lines, why));
         text.extend(refuses.map(|why| format!("  not edited: {why}\n")));
-        text.extend(loader.remark.iter().map(|remark| format!("  note: {remark}\n")));
+        text.extend(loader.remarks.iter().map(|remark| format!("  note: {remark}\n")));
     }
     for (what, ours) in [("ours", &report.ours), ("trial", &report.trial)] {
         if let Some(ours) = ours {

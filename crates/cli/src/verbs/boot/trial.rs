@@ -40,6 +40,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     };
     let (mut work, how) = trial(&files, loader, &one, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
+    work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
     let (mut once, mut next) = (

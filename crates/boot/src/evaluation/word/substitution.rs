@@ -1,0 +1,116 @@
+//! Commands whose output is a value (`$(...)`, backticks). They run in a shell of their own and change no variable, so only
+//! their end is looked for. A shell parses them with the file, so what might be no command is refused.
+
+use super::super::Uncomputed;
+use super::super::reader::ShellReader;
+use super::{bare, word};
+
+/// Words that begin something with an end of its own.
+const RESERVED: &[&str] = &[
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{",
+    "}", "!", "function", "select", "time", "coproc", "[[", "]]",
+];
+
+/// What may come next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A command has to come.
+    Command,
+    /// A command may come, or the end.
+    CommandOrEnd,
+    /// The rest of a command, or its end.
+    Rest,
+    /// The end of a group in parentheses.
+    GroupEnd,
+}
+
+/// Where the commands end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// At `)`, which is taken too.
+    Parenthesis,
+    /// With the text.
+    Text,
+}
+
+/// Goes over commands.
+pub fn commands(reader: &mut ShellReader, end: End) -> Result<(), Uncomputed> {
+    reader.enter()?;
+    let mut next = Next::Command;
+    loop {
+        reader.skip_blanks();
+        let complete = matches!(next, Next::Rest | Next::GroupEnd);
+        match reader.peek() {
+            None if end == End::Text && next != Next::Command => break,
+            Some(')') if end == End::Parenthesis && next != Next::Command => {
+                reader.raw_next();
+                break;
+            }
+            Some('\n') => {
+                reader.raw_next();
+                next = if complete { Next::CommandOrEnd } else { next };
+            }
+            Some(';') if complete && !reader.starts_with(";;") => {
+                reader.raw_next();
+                next = Next::CommandOrEnd;
+            }
+            Some('&') if complete && reader.starts_with("&&") => next = joined(reader),
+            Some('|') if complete && reader.starts_with("||") => next = joined(reader),
+            Some('|') if complete && !reader.starts_with("|&") => {
+                reader.raw_next();
+                next = Next::Command;
+            }
+            Some('<' | '>') => {
+                redirect(reader)?;
+                next = if next == Next::GroupEnd { next } else { Next::Rest };
+            }
+            Some('0'..='9') if reader.is_descriptor() => {
+                while matches!(reader.peek(), Some('0'..='9')) {
+                    reader.raw_next();
+                }
+            }
+            Some('(') if matches!(next, Next::Command | Next::CommandOrEnd) && !reader.starts_with("((") => {
+                reader.raw_next();
+                commands(reader, End::Parenthesis)?;
+                next = Next::GroupEnd;
+            }
+            None | Some(';' | '&' | '|' | '(' | ')' | '#') => return Err(unknown(reader)),
+            Some(_) => {
+                let found = word(reader)?;
+                let reserved = bare(&found).is_some_and(|found| RESERVED.contains(&found));
+                if next == Next::GroupEnd || (next != Next::Rest && reserved) || found.is_empty() {
+                    return Err(unknown(reader));
+                }
+                next = Next::Rest;
+            }
+        }
+    }
+    reader.leave();
+    Ok(())
+}
+
+fn joined(reader: &mut ShellReader) -> Next {
+    reader.raw_next();
+    reader.raw_next();
+    Next::Command
+}
+
+fn redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
+    let strange = ["<<", "<(", "<>", ">(", ">|"];
+    if strange.iter().any(|operator| reader.starts_with(operator)) {
+        return Err(unknown(reader));
+    }
+    reader.raw_next();
+    if matches!(reader.raw_peek(), Some('>' | '&')) {
+        reader.raw_next();
+    }
+    reader.skip_blanks();
+    match word(reader)?.is_empty() {
+        true => Err(unknown(reader)),
+        false => Ok(()),
+    }
+}
+
+fn unknown(reader: &ShellReader) -> Uncomputed {
+    reader.refuse("the output of commands that are not simple ones")
+}

@@ -1,0 +1,73 @@
+//! Whether another loader than the one whose files are there started this machine: files of a loader may stay behind when
+//! another one takes over.
+
+use super::Loader;
+use super::evidence::{efi_loader, running};
+use crate::tree::{self, Tree};
+
+/// Loaders by which `LoaderInfo` can contradict the files of another one.
+const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
+
+/// What shows that another loader than this one started the machine; `None` where nothing does.
+#[must_use]
+pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
+    let name = loader.efi_name?;
+    let running = running(tree);
+    if let Some(reported) = efi_loader(tree)
+        && KNOWN.iter().any(|known| reported.contains(known))
+    {
+        // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
+        let started_by_refind = reported.contains("refind") && running.image && name == "grub";
+        // One that started GRUB: the entries of GRUB are those that count.
+        let made_its_line = name == "systemd-boot" && running.initrd.is_some();
+        if matches!(name, "refind" | "systemd-boot")
+            && reported.contains(name)
+            && running.image
+            && !made_its_line
+        {
+            return Some(made_by_grub(name));
+        }
+        return (!reported.contains(name) && !started_by_refind)
+            .then(|| format!("the firmware's variable LoaderInfo names `{reported}`"));
+    }
+    match (name, running.image, running.initrd) {
+        ("grub", false, Some(word)) => Some(format!(
+            "the running line has `{word}` and no BOOT_IMAGE=, so a loader of EFI programs started it, and no GRUB"
+        )),
+        ("limine" | "refind", true, _) => Some(made_by_grub(name)),
+        ("limine", false, Some(word)) => Some(format!(
+            "the running line has `{word}`, which loaders of EFI programs add and limine does not"
+        )),
+        ("grub", false, None) if running.known => installed(tree).map(|other| {
+            format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")
+        }),
+        ("systemd-boot", true, None) => Some(
+            "the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// That GRUB or syslinux made the running line, also where this loader started them.
+fn made_by_grub(name: &str) -> String {
+    format!("the running line has BOOT_IMAGE=, which GRUB and syslinux add and {name} does not")
+}
+
+/// The file of a loader that quietcore does not edit.
+fn installed(tree: &dyn Tree) -> Option<String> {
+    super::limine::file(tree).or_else(|| super::refind::file(tree))
+}
+
+/// Where the words belong on a machine whose loader is known and not edited; `None` where it is not known.
+#[must_use]
+pub fn other_way(tree: &dyn Tree) -> Option<String> {
+    if tree::is_there(tree, super::generated::NIXOS) {
+        return Some(super::generated::nixos_next(&[]));
+    }
+    tree::is_there(tree, "/etc/fw_env.config").then(|| {
+        "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
+         and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
+            .to_owned()
+    })
+}

@@ -1,0 +1,52 @@
+//! `/etc/kernel/cmdline`: the boot line that tools give to the entries or images that they make. `kernel-install`, `ukify` and
+//! `mkinitcpio` put all its lines together (systemd's `90-loaderentry.install`: `tr -s "$IFS" ' '`). Other tools write it
+//! into an entry as it is, where a second line is no part of the boot line.
+
+use crate::line::{Line, Slot};
+use crate::tree::{self, Tree};
+use crate::{BootError, Writing};
+use machine::cmdline::words;
+
+/// The file.
+pub const PATH: &str = "/etc/kernel/cmdline";
+
+/// Which lines of the file a tool puts on the boot line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of them.
+    AllLines,
+    /// The first.
+    FirstLine,
+}
+
+/// The line, under a name for people; `None` where the machine has no such file.
+///
+/// # Errors
+/// A file that is no text.
+pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>, BootError> {
+    let path = tree::resolved(tree, PATH);
+    let Some(text) = tree::text(tree, &path)? else {
+        return Ok(None);
+    };
+    let range = match extent {
+        // Line ends are blanks between words, and new words go behind the last one.
+        Extent::AllLines => 0..text.trim_end_matches(['\n', '\r']).len(),
+        Extent::FirstLine => 0..text.find(['\n', '\r']).unwrap_or(text.len()),
+    };
+    let slot = Slot::new(path, "line", range, Writing::Plain);
+    Ok(Some(Line::of(name, slot)))
+}
+
+/// Words behind the first line, where a tool writes the file into an entry as it is.
+#[must_use]
+pub fn lost(tree: &dyn Tree, tool: &str) -> Option<String> {
+    let text = tree::look(tree, PATH)?;
+    let (_, rest) = text.split_once('\n')?;
+    let rest: Vec<&str> = words(rest).collect();
+    (!rest.is_empty()).then(|| {
+        format!(
+            "`{tool}` puts only the first line of {PATH} on the boot line, so these words do not reach the kernel: {}",
+            rest.join(" ")
+        )
+    })
+}
