@@ -3,8 +3,8 @@
 
 pub mod bitcalc;
 mod count_ticks;
-mod cset;
-mod partrt;
+pub mod cset;
+pub mod partrt;
 mod systress;
 
 use crate::{Screen, Status};

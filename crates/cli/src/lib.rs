@@ -5,6 +5,7 @@
 mod accounts;
 pub mod allocator;
 mod declared;
+pub mod decoders;
 mod entries;
 mod first_process;
 mod foreign;

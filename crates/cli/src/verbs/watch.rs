@@ -4,7 +4,7 @@
 
 mod asked;
 mod checking;
-mod daemon;
+pub(crate) mod daemon;
 mod keyboard;
 mod live;
 mod once;

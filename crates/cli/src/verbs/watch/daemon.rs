@@ -16,7 +16,7 @@ mod rounds;
 mod service;
 mod sources;
 mod threads;
-mod webhook;
+pub(crate) mod webhook;
 
 use super::Args;
 use crate::declared::DeclaredFile;
