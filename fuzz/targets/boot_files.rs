@@ -106,6 +106,18 @@ const CASES: &[Case] = &[
     ("extlinux", "/boot/extlinux/extlinux.conf", &[]),
     ("armbian", "/boot/armbianEnv.txt", &[]),
     ("beaglebone", "/boot/uEnv.txt", &[]),
+    ("limine", "/boot/limine.conf", &[]),
+    ("limine", "/boot/limine.cfg", &[]),
+    ("refind", "/boot/refind_linux.conf", &[]),
+    ("refind", "/efi/EFI/refind/refind.conf", &[]),
+    (
+        "systemd-boot",
+        "/etc/kernelstub/configuration",
+        &[
+            ("/boot/loader/entries/a.conf", b"linux /v\noptions a\n"),
+            ("/boot/loader/loader.conf", b""),
+        ],
+    ),
 ];
 
 pub const TARGET: Target = Target {
@@ -120,6 +132,9 @@ pub const TARGET: Target = Target {
             "console=tty1 root=x isolcpus=3 rootwait\n",
             "DEFAULT a\nLABEL a\n  MENU LABEL ^A\n  LINUX /v\n  APPEND root=x isolcpus=1 \n# b\nlabel b\n append y single",
             "U_BOOT_PARAMETERS=\"ro quiet\"\ndefault_kernel_opts=quiet\nextraargs=a  b\ncmdline=c\n[all]\nos_prefix=x/\ncmdline=y\n",
+            "timeout: 3\n/+a\n  //b\n  protocol: linux\n  cmdline: root=x  quiet \n:c\nKERNEL_CMDLINE=root=y isolcpus=1\ncmdline=",
+            "# c\n\"a\" \"root=x isolcpus=1\"\n\"b \"\"c\"\"\"  \"\"\nmenuentry \"d\" {\n loader /v\n options \"root=x quiet\"\n submenuentry e {\n add_options \"y\"\n }\n}\n",
+            "{\"default\": {\"manage_mode\": false}, \"user\": {\"kernel_options\": [\"quiet\"], \"manage_mode\" : true}}",
         ])
     },
     run: |bytes| {
@@ -137,7 +152,11 @@ pub const TARGET: Target = Target {
                 .copied()
                 .find(|loader| loader.name == *name)
                 .expect("a loader of the list");
-            let _ = (loader.entries)(&tree);
+            let _ = ((loader.entries)(&tree), (loader.lines)(&tree));
+            // No caller edits what is refused.
+            if loader.refusal(&tree, &words).is_some() {
+                continue;
+            }
             let Ok(work) = set(&tree, loader, None, &words, &limit, Need::Nothing) else {
                 continue;
             };

@@ -31,6 +31,11 @@ const PATHS: &[&str] = &[
     "/boot/boot.cmd",
     "/efi/loader/entries/a.conf",
     "/etc/update-extlinux.conf",
+    "/boot/limine.conf",
+    "/etc/default/limine",
+    "/boot/refind_linux.conf",
+    "/boot/efi/EFI/refind/refind.conf",
+    "/etc/kernelstub/configuration",
 ];
 
 /// Programs that are there.
@@ -44,15 +49,64 @@ const PROGRAMS: &[&str] = &[
     "/sbin/update-extlinux",
 ];
 
+/// Files of loaders that are shown and not edited, and of kernelstub.
+const SHOWN: &[&[(&str, &str)]] = &[
+    &[
+        ("/proc/cmdline", "root=x quiet\n"),
+        (
+            "/boot/limine.conf",
+            "timeout: 3\n/+a\n  //b\n  protocol: linux\n  cmdline: root=x  quiet \n//c\n  kernel_cmdline: root=y\n",
+        ),
+    ],
+    &[
+        ("/boot/limine.conf", "/a\n  cmdline: root=x\n"),
+        ("/etc/default/limine", "KERNEL_CMDLINE[default]+=\"quiet\"\n"),
+    ],
+    &[
+        ("/proc/cmdline", "root=x initrd=\\i quiet\n"),
+        (
+            "/boot/refind_linux.conf",
+            "# c\n\"a\" \"root=x \"\"q\"\" isolcpus=1\"\n\"b\" \"\"\n",
+        ),
+        (
+            "/boot/efi/EFI/refind/refind.conf",
+            "menuentry \"d\" {\n loader /v\n options \"root=x quiet\"\n submenuentry e {\n  add_options \"y\"\n }\n}\n",
+        ),
+    ],
+    &[
+        (
+            "/boot/loader/entries/a-6.12.0.conf",
+            "title a\nlinux /v\noptions root=x\n",
+        ),
+        ("/boot/loader/loader.conf", "default a*\n"),
+        (
+            "/etc/kernelstub/configuration",
+            "{\"default\": {\"manage_mode\": false}, \"user\": {\"kernel_options\": [\"quiet\"], \"manage_mode\" : true}}",
+        ),
+    ],
+];
+
+/// An input in which these files have a content.
+fn with_files(files: &[(&str, &str)]) -> Vec<u8> {
+    let content = |path: &&str| {
+        let file = files.iter().find(|(name, _)| name == path);
+        file.map_or("", |(_, content)| content)
+    };
+    let sections: Vec<&str> = PATHS.iter().map(content).collect();
+    sections.join("\u{1e}").into_bytes()
+}
+
 pub const TARGET: Target = Target {
     name: "boot_trees",
     seeds: || {
-        owned(&[
+        let mut seeds = owned(&[
             "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n\u{1e}menuentry 'a' --class b $x {\n\tlinux /vmlinuz-6.12.0 root=x ro\n}\nsubmenu 'b' {\nmenuentry 'c' {\n linux /v-6.1 root=x\n}\n}\n\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX x\"\n",
             "GRUB_ENABLE_BLSCFG=true\n\u{1e}\u{1e}blscfg\nset kernelopts=\"root=x\"\n\u{1e}# GRUB Environment Block\nsaved_entry=a-6.12.0\nkernelopts=root=x\ntuned_params=isolcpus=1\n####\u{1e}title a\nversion 6.12.0\nlinux /vmlinuz\noptions $kernelopts $tuned_params\n",
             "\u{1e}\u{1e}\u{1e}\u{1e}\u{1e}title b\nlinux /ostree/v\noptions root=x ostree=/a\n\u{1e}default a\ntimeout 3\n\u{1e}root=ZFS=rpool quiet\n\u{1e}1234-ABCD\n",
             "\u{1e}\u{1e}\u{1e}\u{1e}title a\nlinux /v\noptions root=x\n\u{1e}\u{1e}default a.conf\n\u{1e}\u{1e}\u{1e}DEFAULT l0\nLABEL l0\n LINUX /v\n APPEND root=x\n\u{1e}U_BOOT_PARAMETERS=\"ro\"\n\u{1e}[pi4]\ncmdline=c.txt\ninclude x\n[all]\nos_prefix=a/\n\u{1e}console=tty1 root=x\n\u{1e}extraargs=a\n\u{1e}cmdline=b\n",
-        ])
+        ]);
+        seeds.extend(SHOWN.iter().map(|files| with_files(files)));
+        seeds
     },
     run: |bytes| {
         let sections: Vec<&[u8]> = sections(bytes).collect();

@@ -2,9 +2,11 @@
 //! what must hold of its answer. One file and one line each; `cargo fuzz` and the ordinary tests share them.
 
 mod archives;
+mod arguments;
 mod boot_files;
 mod boot_lines;
 mod boot_trees;
+mod bus_replies;
 mod cgroups;
 mod counters;
 mod cpu_expressions;
@@ -36,6 +38,7 @@ mod trace_files;
 mod trace_text;
 mod watch_recordings;
 mod watch_state;
+mod webhook_answers;
 
 /// One parser, or several of one kind of file.
 pub struct Target {
@@ -51,9 +54,11 @@ pub struct Target {
 /// All of them.
 pub const TARGETS: &[Target] = &[
     archives::TARGET,
+    arguments::TARGET,
     boot_files::TARGET,
     boot_lines::TARGET,
     boot_trees::TARGET,
+    bus_replies::TARGET,
     cgroups::TARGET,
     counters::TARGET,
     cpu_expressions::TARGET,
@@ -85,6 +90,7 @@ pub const TARGETS: &[Target] = &[
     trace_text::TARGET,
     watch_recordings::TARGET,
     watch_state::TARGET,
+    webhook_answers::TARGET,
 ];
 
 /// Text as a `Root` gives it.

@@ -3,7 +3,7 @@
 //! Every systemd listens at [`SOCKET`] for root, also where no bus daemon runs. What is spoken there is D-Bus between
 //! two peers: a line of authentication, then messages. For three calls and their answers `wire` is less than any library.
 
-mod wire;
+pub mod wire;
 
 use machine::CpuSet;
 use std::io::{Read, Write};

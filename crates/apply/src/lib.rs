@@ -42,7 +42,7 @@ pub mod threads;
 pub mod tracing;
 mod undo;
 
-pub use bus::BusError;
+pub use bus::{BusError, wire as bus_wire};
 pub use busy::Busy;
 pub use captured::Captured;
 pub use enact::{Applied, Request, apply, apply_resized};

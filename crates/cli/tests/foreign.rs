@@ -1,8 +1,8 @@
 //! In its own process, because its allocator counts the memory that each input takes.
 //!
 //! The fuzzing targets of `fuzz/`, on stable and for a bounded time: every seed and every input that broke one before, then
-//! mutations of these that are the same in every run. `QUIETCORE_FUZZ=100000` tries more of them; `QUIETCORE_SEEDS=fuzz/corpus`
-//! writes the seeds where cargo-fuzz looks for them.
+//! mutations of these that are the same in every run. `QUIETCORE_FUZZ=100000` tries more of them, `QUIETCORE_FUZZ_TARGET=NAME` those of
+//! one target; `QUIETCORE_SEEDS=fuzz/corpus` writes the seeds where cargo-fuzz looks for them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -119,7 +119,13 @@ fn no_input_breaks_a_parser() {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(ROUNDS);
-    for target in TARGETS {
+    let only = std::env::var("QUIETCORE_FUZZ_TARGET").ok();
+    let is_meant = |target: &&Target| only.as_ref().is_none_or(|name| name == target.name);
+    assert!(
+        TARGETS.iter().any(|target| is_meant(&target)),
+        "no target is {only:?}"
+    );
+    for target in TARGETS.iter().filter(is_meant) {
         let seeds = inputs(target);
         for (number, seed) in seeds.iter().enumerate() {
             try_one(target, &format!("seed {number}"), seed);
@@ -160,6 +166,23 @@ fn seeds_go_where_cargo_fuzz_looks_for_them() {
         }
         assert!(into.join("seed-0").is_file(), "{}", target.name);
     }
+}
+
+/// A packed configuration of 64 MiB. Without the bound of [`root::Root::inflated`] it takes 192 MiB, and the target may use 144.
+#[test]
+fn a_packed_file_that_unpacks_to_very_much_stays_within_the_limit() {
+    const BOMB: &[u8] = &[5, 26, b'a'];
+    let target = TARGETS.iter().find(|target| target.name == "packed_files");
+    try_one(target.unwrap(), "bomb", BOMB);
+}
+
+#[test]
+fn a_target_that_uses_more_memory_than_it_may_fails() {
+    let uses = |run: fn(&[u8])| catch_unwind(|| limits::run_within("cpu_lists", run, b"0-3"));
+    assert!(uses(|_| drop(std::hint::black_box(vec![1_u8; 15 << 20]))).is_ok());
+    let panic = uses(|_| drop(std::hint::black_box(vec![1_u8; 17 << 20]))).unwrap_err();
+    let said = panic.downcast_ref::<String>().unwrap();
+    assert!(said.contains("target cpu_lists used 17825792 bytes"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,9 @@ use quietcore::allocator;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
+
 /// How a child ended; `None` when it did not, and had to be killed.
 fn status_of(child: libc::pid_t) -> Option<i32> {
     let begun = Instant::now();

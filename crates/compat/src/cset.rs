@@ -5,12 +5,12 @@
 
 mod help;
 mod moving;
-mod options;
+pub mod options;
 mod place;
 mod proc;
 mod set;
 mod shield;
-mod spec;
+pub mod spec;
 mod tables;
 mod talk;
 mod tree;
@@ -24,7 +24,7 @@ use terminal::Screen;
 
 /// Why a command did not do what it was asked for.
 #[derive(Debug)]
-enum Refused {
+pub enum Refused {
     /// It failed; ends with 2.
     Said {
         /// What is said after `**>`.
@@ -103,6 +103,11 @@ struct Command {
     operands: &'static str,
     flags: &'static [Flag],
     run: fn(&Session, &Given, &mut Talk) -> Result<Status, Refused>,
+}
+
+/// The options of each command.
+pub fn all_flags() -> impl Iterator<Item = &'static [Flag]> {
+    COMMANDS.iter().map(|command| command.flags)
 }
 
 const COMMANDS: &[&Command] = &[&shield::COMMAND, &proc::COMMAND, &set::COMMAND];

@@ -4,6 +4,7 @@
 pub mod bitcalc;
 mod count_ticks;
 mod cset;
+pub mod decoders;
 mod partrt;
 mod systress;
 

@@ -2,7 +2,7 @@
 //! errors to standard error behind `partrt: Failed execution:`, and every failure has status 1, as its callers know it.
 
 mod create;
-mod getopts;
+pub mod getopts;
 mod list;
 mod migrate;
 pub mod names;

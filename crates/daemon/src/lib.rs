@@ -18,3 +18,4 @@ mod webhook;
 
 pub use daemon::{DaemonOptions, LOG, once, run};
 pub use observation::kept;
+pub use webhook::accepted as webhook_accepted;

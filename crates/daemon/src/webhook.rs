@@ -129,7 +129,15 @@ fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
             length => answer.extend(part.get(..length).unwrap_or_default()),
         }
     }
-    let first = String::from_utf8_lossy(&answer);
+    accepted(&answer)
+}
+
+/// Whether an HTTP server took what was posted: its status is one of 200 to 299. Only the first line of the answer counts.
+///
+/// # Errors
+/// That line, which is no status line or has another status.
+pub fn accepted(answer: &[u8]) -> Result<(), String> {
+    let first = String::from_utf8_lossy(answer);
     let first = first.lines().next().unwrap_or_default();
     let status = first
         .strip_prefix("HTTP/")

@@ -3,10 +3,13 @@
 //! A whole file appears under its name only when it is complete; what grows as a measurement proceeds keeps
 //! what it has when the machine dies.
 
+mod folder;
+
 use crate::RootError;
 use crate::attributes;
 use crate::destination::Destination;
 use crate::state::{sync, write_all};
+pub use folder::make_folder;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -55,15 +58,6 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
         write_all(&opened, file.content, &file.path.display().to_string())?;
     }
     Ok(())
-}
-
-/// Makes a folder for results, and those above it, where they are missing.
-///
-/// # Errors
-/// The errno of `mkdir(2)`: `EEXIST` where something else has the name.
-pub fn make_folder(path: &Path) -> Result<(), RootError> {
-    std::fs::create_dir_all(path)
-        .map_err(|error| RootError::from_io(&path.display().to_string(), "create", &error))
 }
 
 /// Removes a file of results. One that is not there needs it not.

@@ -31,6 +31,7 @@ mod hotplug;
 mod idle_balancing;
 mod inspect_shapes;
 mod irqbalance;
+mod journal_size;
 mod knobs;
 mod large_machine;
 mod local_users;
@@ -83,6 +84,7 @@ pub const ALL: &[&Scenario] = &[
     &measuring::SCENARIO,
     &starving::SCENARIO,
     &trust::SCENARIO,
+    &journal_size::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
     &blaming_inside::SCENARIO,

@@ -24,6 +24,8 @@ printf 'root:x:0:0::/:/bin/sh\nana:x:1000:1000::/:/bin/sh\n' >/etc/passwd
 printf 'root:x:0:\nana:x:1000:\naudio:x:29:ana\n' >/etc/group
 populate
 lab-guest sleepers 3 'lab moved' >/dev/null
+lab-guest sleepers 1 'lab owned' >/dev/null
+lab-guest as 1000 lab-guest sleepers 2 'lab owned' >/dev/null
 lab-guest threads 3 'lab io' &
 threads=$!
 sleep 1
@@ -75,6 +77,13 @@ rec where_in lab places_of 'lab moved' 'lab hold'
 rec in_again quietcore move --name 'lab moved' --json
 rec out quietcore move --name 'lab moved' --name 'lab hold' --out --json
 rec where_out lab places_of 'lab moved' 'lab hold'
+rec owned_text quietcore move --name 'lab owned' --dry-run
+rec owned_dry quietcore move --name 'lab owned' --dry-run --json
+rec owned_none quietcore move --name 'lab owned' --user 4242 --dry-run
+rec owned_unknown quietcore move --name 'lab owned' --user nosuch --dry-run
+rec owned quietcore move --name 'lab owned' --user ana --cpus 3 --json
+rec where_owned lab places_of 'lab owned'
+rec owned_out quietcore move --name 'lab owned' --user 1000 --out --json
 rec tid quietcore move --tid "$(ls /proc/$threads/task | tail -1)" --json
 rec where_threads lab places_of 'lab io'
 lab-guest storm /tmp/stop 300 >/tmp/born &
@@ -104,6 +113,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     started(cell, seen, verdict);
     stayed(seen, verdict);
     moved(cell, seen, verdict);
+    of_a_user(cell, seen, verdict);
     verdict.status(seen, "undo", 0);
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state after undo", same.text(), "");
@@ -256,6 +266,51 @@ fn moved(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             .join(" "),
         format!("3 2 {partition} 0 3"),
     );
+}
+
+/// Two processes of `ana` and one of root have the same name.
+fn of_a_user(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let users = |name: &str| {
+        let json = seen.get(name).json();
+        let tasks = json["tasks"].as_array().into_iter().flatten();
+        let mut users: Vec<String> = tasks
+            .map(|task| task["user"].as_str().unwrap_or("?").to_owned())
+            .collect();
+        users.sort_unstable();
+        users
+    };
+    for name in ["owned_text", "owned_dry", "owned", "owned_out"] {
+        verdict.status(seen, name, 0);
+    }
+    let text = seen.get("owned_text").stdout;
+    verdict.that(
+        text.contains("they belong to several users (ana, root); --user takes those of one"),
+        format!("a dry run names the owners: {text}"),
+    );
+    verdict.equal(
+        "owners in a dry run",
+        users("owned_dry"),
+        ["ana", "ana", "root"].map(str::to_owned).to_vec(),
+    );
+    for name in ["owned", "owned_out"] {
+        verdict.equal(name, users(name), ["ana", "ana"].map(str::to_owned).to_vec());
+        verdict.equal(name, count(seen, name, "moved"), Some(2));
+    }
+    let inside = format!(" 3 {} ", partition(cell));
+    let places = seen.get("where_owned").stdout;
+    verdict.that(
+        places.lines().filter(|line| line.contains(&inside)).count() == 1
+            && places
+                .lines()
+                .any(|line| line.trim_start().starts_with('2') && line.contains(&inside)),
+        format!("those of ana alone are inside: {places}"),
+    );
+    let none = verdict.status(seen, "owned_none", 2);
+    verdict.that(
+        none.stderr.contains("no task of user 4242 is"),
+        format!("a user without such a process: {}", none.stderr),
+    );
+    verdict.status(seen, "owned_unknown", 2);
 }
 
 fn count(seen: &Records, name: &str, field: &str) -> Option<u64> {

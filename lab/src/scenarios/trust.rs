@@ -1,5 +1,5 @@
-//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, `prove` and the tools
-//! of a boot loader let other commands work meanwhile, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
+//! Promises that others could break: an unconfirmed partition and that of a study are undone although another quietcore has the lock,
+//! `prove` and the tools of a boot loader let other commands work meanwhile, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
 //! keep root.
 
 use crate::kernels::{K6_1, K7};
@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
-    about: "guards wait for the lock; prove and boot set leave it free; newer records are kept; a task's affinity stops no undo; --user never keeps root",
+    about: "guards and studies wait for the lock; prove and boot set leave it free; newer records are kept; a task's affinity stops no undo; --user never keeps root",
     cells: || vec![Cell::new(K6_1, Layout::V1), Cell::new(K7, Layout::V2)],
     script,
     check,
@@ -36,10 +36,24 @@ touch /tmp/go
 rm /tmp/go /tmp/tool
 "#;
 
+/// Two runs, one of them isolated for longer than it takes to get the lock.
+const STUDY: &str = r#"cat >/tmp/study.toml <<END
+repetitions = 1
+seed = 4
+[measure]
+what = "noise"
+cpus = "3"
+for = "6s"
+policy = "other"
+[axes]
+isolation = ["none", "minimal"]
+END
+"#;
+
 /// The lock is held for longer than any command waits for it, from before the deadlines until long after them.
 fn script(_: &Cell) -> String {
     format!(
-        "{SLOW_LOADER}state before
+        "{SLOW_LOADER}{STUDY}state before
 rec first quietcore apply --cpus 3 --partition one --confirm-within 6s
 rec second quietcore apply --cpus 2 --partition two --confirm-within 6s
 lab-guest lock /run/quietcore/.lock 25 & holder=$!
@@ -67,6 +81,13 @@ rec beside_undo quietcore undo --partition two
 rec still_proving ls /run/quietcore/journal
 wait $prove
 rec proved cat /tmp/prove.json
+rec study quietcore study run /tmp/study.toml --out /tmp/study & study=$!
+wait_for 120 test -e /run/quietcore/journal
+lab-guest lock /run/quietcore/.lock 25 & holder=$!
+wait $study
+rec study_left ls /run/quietcore/journal
+wait $holder
+rec study_results sh -c 'ls /tmp/study/*/*.json'
 quietcore apply --cpus 3 --quiet
 echo '{NEWER}' >>/run/quietcore/journal
 cp /run/quietcore/journal /tmp/newer
@@ -109,6 +130,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         "beside_prove",
         "beside_undo",
         "still_proving",
+        "study",
         "newer_kept",
         "newer_end",
         "task_apply",
@@ -139,6 +161,15 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(
         seen.get("journal").status != 0,
         "both unconfirmed partitions are undone once the lock is free",
+    );
+    verdict.that(
+        seen.get("study_left").status != 0,
+        "nothing is in force when a study ends, although another process had the lock when its run ended",
+    );
+    verdict.equal(
+        "results of the study",
+        seen.get("study_results").stdout.lines().count(),
+        2,
     );
     for name in ["same", "same_end"] {
         let same = verdict.status(seen, name, 0);

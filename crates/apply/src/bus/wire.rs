@@ -1,7 +1,7 @@
 //! Messages of D-Bus, as far as two method calls and their answers need them (D-Bus specification, "Message format").
 
 /// Bytes of a message that say how long the rest is.
-pub(super) const START: usize = 16;
+pub const START: usize = 16;
 
 const METHOD_CALL: u8 = 1;
 const METHOD_RETURN: u8 = 2;
@@ -27,7 +27,7 @@ pub(super) struct Body {
 
 /// What the bus answered to a call.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reply {
+pub enum Reply {
     /// It was done.
     Return,
     /// It was refused.
@@ -122,7 +122,7 @@ pub(super) fn method_call(member: &str, signature: &str, body: &Body) -> Vec<u8>
 }
 
 /// How many bytes follow the first [`START`] ones; `None` for what is no message in little-endian order.
-pub(super) fn rest_of(start: &[u8]) -> Option<usize> {
+pub fn rest_of(start: &[u8]) -> Option<usize> {
     if start.first() != Some(&b'l') || start.get(3) != Some(&1) {
         return None;
     }
@@ -132,7 +132,7 @@ pub(super) fn rest_of(start: &[u8]) -> Option<usize> {
 }
 
 /// The answer to our call; `None` for every other message.
-pub(super) fn reply(message: &[u8]) -> Option<Reply> {
+pub fn reply(message: &[u8]) -> Option<Reply> {
     let kind = *message.get(1)?;
     let fields = usize::try_from(number(message, 12)?).ok()?;
     let end = START.checked_add(fields)?;

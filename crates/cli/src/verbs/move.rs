@@ -223,3 +223,69 @@ fn text(summary: &Summary) -> String {
 fn list(cpus: Option<&CpuSet>) -> String {
     cpus.map_or_else(|| "?".to_owned(), CpuSet::to_string)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::{Policy, Task, TaskKey};
+
+    fn line(tid: u32, user: Option<&str>) -> MovedTask {
+        let task = Task {
+            pid: tid,
+            key: TaskKey { tid, start_time: 1 },
+            ppid: 1,
+            comm: "app".to_owned(),
+            state: 'S',
+            flags: 0,
+            cpu: None,
+            allowed: None,
+            policy: Policy::Other,
+            rt_priority: 0,
+            nice: 0,
+            cgroup: None,
+        };
+        MovedTask {
+            user: user.map(str::to_owned),
+            to: Some("/rt".to_owned()),
+            cpus_after: Some(CpuSet::range(3, 3)),
+            ..MovedTask::of(
+                &task,
+                Fate::Would,
+                Some("/".to_owned()),
+                Some(CpuSet::range(0, 3)),
+            )
+        }
+    }
+
+    fn dry_run(lines: Vec<MovedTask>) -> Summary {
+        Summary {
+            partition: "rt".to_owned(),
+            cpus: CpuSet::range(3, 3),
+            out: false,
+            dry_run: true,
+            storm: false,
+            is_by_name: true,
+            lines,
+            findings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_dry_run_shows_whose_each_process_is() {
+        let lines = || vec![line(10, Some("root")), line(20, Some("ana")), line(30, None)];
+        let mut summary = dry_run(lines());
+        let expected = "     10 app              root     / -> /rt  CPU 0-3 -> 3\n     \
+             20 app              ana      / -> /rt  CPU 0-3 -> 3\n     \
+             30 app              ?        / -> /rt  CPU 0-3 -> 3\n\
+             would move 3 threads of 3 processes into rt (CPU 3)\n\
+             they belong to several users (ana, root); --user takes those of one\n";
+        assert_eq!(text(&summary), expected);
+        summary.is_by_name = false;
+        assert!(
+            !text(&summary).contains("--user"),
+            "numbers and --user mean what they say"
+        );
+        let of_one = dry_run(lines().into_iter().skip(1).collect());
+        assert!(!text(&of_one).contains("several users"), "{}", text(&of_one));
+    }
+}

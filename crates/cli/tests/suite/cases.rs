@@ -1,14 +1,318 @@
-//! Machines of public bug reports (`fixtures/cases`), each with the answer that is right.
+//! Inputs of public bug reports (`fixtures/cases`), each with the answer that is right.
 
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// A question about a case, and what is right.
+struct Question {
+    case: &'static str,
+    /// The command line, where `CASE` is the path of the case and `CASE/FILE` that of a file in it.
+    ask: &'static str,
+    status: i32,
+    /// What the answer says, white space aside.
+    says: &'static [&'static str],
+    /// What version 0.1 said, or did.
+    never: &'static [&'static str],
+}
+
+const QUESTIONS: &[Question] = &[
+    Question {
+        case: "grub-plus-equals-debian",
+        ask: "boot show --root CASE",
+        status: 0,
+        says: &[
+            "line of normal entries (/etc/default/grub, /etc/default/grub.d/zz-quietcore.cfg): not known",
+            "/etc/default/grub:3: `GRUB_CMDLINE_LINUX_DEFAULT+=` is no assignment in POSIX",
+        ],
+        never: &["quiet splash isolcpus=2-3"],
+    },
+    Question {
+        case: "grub-plus-equals-debian",
+        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        status: 4,
+        says: &[
+            "the boot line cannot be computed, so its files are not edited",
+            "add these words by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `update-grub`: \
+             isolcpus=managed_irq,domain,2-3 nohz_full=2-3",
+        ],
+        never: &["+++"],
+    },
+    Question {
+        case: "hetzner-dropped-words",
+        ask: "boot show --root CASE",
+        status: 0,
+        says: &[
+            "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
+                 /etc/default/grub:2 do not reach the kernel: quiet splash isolcpus=2-3 nohz_full=2-3",
+        ],
+        never: &[],
+    },
+    Question {
+        case: "rhel-unread-snippet",
+        ask: "boot show --root CASE",
+        status: 0,
+        says: &["nothing reads /etc/default/grub.d/cmdline.cfg (isolcpus=domain,4-31 nohz_full=4-31"],
+        never: &[],
+    },
+    Question {
+        case: "nixos-generated-entries",
+        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        status: 4,
+        says: &[
+            "an edit of the loader's entries would not last",
+            "add `boot.kernelParams = [ \"isolcpus=managed_irq,domain,2-3\" \"nohz_full=2-3\" \"irqaffinity=0-1,4-15\" ];` to \
+             the configuration (/etc/nixos/configuration.nix), then run `nixos-rebuild boot`",
+        ],
+        never: &["+++"],
+    },
+    Question {
+        case: "popos-kernelstub",
+        ask: "boot set --root CASE --cpus 2-3 --dry-run",
+        status: 4,
+        says: &[
+            "an edit of the entries of systemd-boot would not last",
+            "run `kernelstub -a 'isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1,4-15'`",
+        ],
+        never: &["+++"],
+    },
+    Question {
+        case: "orangepi-env",
+        ask: "boot show --root CASE",
+        status: 0,
+        says: &["line of the only entry (/boot/orangepiEnv.txt) cma=128M"],
+        never: &[],
+    },
+    Question {
+        case: "pi-two-lines",
+        ask: "boot show --root CASE",
+        status: 0,
+        says: &[
+            "/boot/firmware/cmdline.txt has no place for the boot line",
+            "the firmware takes the first: these words reach no kernel: isolcpus=3 nohz_full=3 rcu_nocbs=3",
+        ],
+        never: &["line of cannot be edited", "()"],
+    },
+    Question {
+        case: "irqsoff-longest-run",
+        ask: "trace longest-run CASE/irqsoff.txt",
+        status: 0,
+        says: &[
+            "Longest time with interrupts off: 49040 us CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
+             shrink_inactive_list+0x165/0x420",
+            "How long a thread ran without interruption cannot be read from it",
+        ],
+        never: &["Max uninterrupted exec"],
+    },
+    Question {
+        case: "hwlatdetect",
+        ask: "report CASE/hwlatdetect.txt",
+        status: 0,
+        says: &["hwlatdetect: gaps in a busy loop", "all 5 45 us - - - - 48 us"],
+        never: &[],
+    },
+    Question {
+        case: "hwlatdetect",
+        ask: "report CASE/hwlatdetect-old.txt",
+        status: 0,
+        says: &["hwlatdetect: gaps in a busy loop", "all 3 18 us - - - - 21 us"],
+        never: &[],
+    },
+    Question {
+        case: "hwlatdetect",
+        ask: "report CASE/hwlatdetect-none.txt",
+        status: 0,
+        says: &[
+            "all 0 - - - - - -",
+            "no gap was above 10us: shorter ones were not recorded",
+        ],
+        never: &[],
+    },
+    Question {
+        case: "rtla-top",
+        ask: "report CASE/timerlat-top.txt",
+        status: 0,
+        says: &[
+            "rtla: latency of wake-ups",
+            "CPU 23 irq 12,320 - - - - - 28 us CPU 23 thread - - - - - - 41 us",
+            "the run ended at a latency above its own limit",
+        ],
+        never: &[],
+    },
+    Question {
+        case: "rtla-top",
+        ask: "report CASE/osnoise-top.txt",
+        status: 0,
+        says: &["rtla: gaps in a busy loop", "CPU 3 - - - - - - 23 us"],
+        never: &[],
+    },
+    Question {
+        case: "hgrm",
+        ask: "report CASE/wrk2.hgrm",
+        status: 0,
+        says: &[
+            "all 86,233 28.48 s 44.99 s 44.99 s 44.99 s - 49.32 s",
+            "the file states neither a unit nor what it measured",
+        ],
+        never: &[],
+    },
+];
+
+/// Each line of `silent-words/words`, and the finding about it. Version 0.1 had none.
+const SILENT_WORDS: &[(&str, &str, &str)] = &[
+    (
+        "timer_migration=0",
+        "sysctl-as-parameter",
+        "write sysctl.kernel.timer_migration=0",
+    ),
+    (
+        "sched_rt_runtime_us=-1",
+        "sysctl-as-parameter",
+        "write sysctl.kernel.sched_rt_runtime_us=-1",
+    ),
+    ("isolated_cpus=1-3", "foreign-parameter", "write isolcpus=1-3"),
+    ("isolated_cores=1-3", "foreign-parameter", "write isolcpus=1-3"),
+    ("isocpu=1-3", "misspelled-parameter", "write isolcpus=1-3"),
+    ("rcu_nobcs=1-3", "misspelled-parameter", "write rcu_nocbs=1-3"),
+    ("noht", "foreign-parameter", "write nosmt"),
+    (
+        "workqueue.cpumask=1",
+        "foreign-parameter",
+        "write workqueue.unbound_cpus=0",
+    ),
+    ("irqpoll", "irqpoll", "take it out"),
+    (
+        "processor_idle.max_cstate=0",
+        "foreign-parameter",
+        "write processor.max_cstate=0",
+    ),
+    (
+        "systemd.cpu_affinity=2-7 isolcpus=2-7",
+        "systemd-affinity-on-isolated",
+        "write the housekeeping CPUs",
+    ),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/cases")
+}
+
+/// What is wrong with the answer to a question; nothing where it is right.
+fn wrong(question: &Question) -> Vec<String> {
+    let case = folder().join(question.case).display().to_string();
+    let words = question.ask.split(' ').map(|word| word.replace("CASE", &case));
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(words)
+        .output()
+        .unwrap();
+    let both = [output.stdout, output.stderr].concat();
+    let both = String::from_utf8_lossy(&both).into_owned();
+    let answer = both.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut wrong = Vec::new();
+    if output.status.code() != Some(question.status) {
+        wrong.push(format!("status {:?}, not {}", output.status, question.status));
+    }
+    let missing = question.says.iter().filter(|part| !answer.contains(**part));
+    wrong.extend(missing.map(|part| format!("it does not say `{part}`")));
+    let there = question.never.iter().filter(|part| answer.contains(**part));
+    wrong.extend(there.map(|part| format!("it says `{part}`")));
+    if !wrong.is_empty() {
+        wrong.insert(0, format!("{}: quietcore {}", question.case, question.ask));
+        wrong.push(both);
+    }
+    wrong
+}
+
+/// The judgement of a boot line.
+fn explained(line: &str, kernel: &str, cpus: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args([
+            "explain",
+            "--json",
+            "--cmdline",
+            line,
+            "--kernel",
+            kernel,
+            "--cpus",
+            cpus,
+        ])
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn each_question_has_the_right_answer() {
+    let wrong: Vec<String> = QUESTIONS.iter().flat_map(wrong).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_empty_list_names_no_cpu() {
+    let line = std::fs::read_to_string(folder().join("empty-list/tuned.line")).unwrap();
+    for kernel in ["6.8", "4.14"] {
+        let judged = explained(line.trim_end(), kernel, "0-3");
+        let findings = judged["findings"].as_array().unwrap().iter();
+        let empty: Vec<&str> = findings
+            .filter(|one| one["id"] == "empty-cpu-list")
+            .map(|one| one["subject"].as_str().unwrap())
+            .collect();
+        assert_eq!(empty, ["isolcpus=", "irqaffinity="], "{kernel}");
+        assert!(!each(&judged["findings"], "level").contains(&"error"), "{kernel}");
+        let suggested = judged["suggested"].as_str().unwrap();
+        assert!(
+            suggested.contains(" isolcpus= "),
+            "isolation stays off: {suggested}"
+        );
+    }
+    let judged = explained("isolcpus=2-3 isolcpus=", "4.14", "0-3");
+    let message = |one: &Value| {
+        one["id"] == "isolcpus-twice" && one["message"].as_str().unwrap().contains("the last one counts")
+    };
+    assert!(
+        judged["findings"].as_array().unwrap().iter().any(message),
+        "{judged}"
+    );
+    assert_eq!(judged["suggested"], "isolcpus=", "{judged}");
+}
+
+#[test]
+fn words_that_do_nothing_are_found() {
+    let words = std::fs::read_to_string(folder().join("silent-words/words")).unwrap();
+    let lines = SILENT_WORDS.iter().map(|(line, ..)| *line);
+    assert!(words.lines().eq(lines), "the table has each line of the file");
+    let mut wrong = Vec::new();
+    for (line, id, fix) in SILENT_WORDS {
+        let judged = explained(line, "6.8", "0-7");
+        let mut findings = judged["findings"].as_array().unwrap().iter();
+        let is_right = |one: &Value| {
+            one["id"] == *id && one["level"] == "warning" && one["fix"].as_str().unwrap().starts_with(fix)
+        };
+        if !findings.any(is_right) {
+            wrong.push(format!(
+                "{line}: no {id} that says `{fix}`: {}",
+                judged["findings"]
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A case without a question proves nothing.
+#[test]
+fn each_case_is_asked_about() {
+    let source = include_str!("cases.rs");
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name != "README.md" {
+            assert!(source.contains(&format!("\"{name}")), "{name}");
+        }
+    }
+}
 
 /// What a verb says of one of them, as JSON.
 fn said(machine: &str, args: &[&str]) -> Value {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/cases")
-        .join(machine);
+    let root = folder().join(machine);
     let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(args)
         .arg("--json")

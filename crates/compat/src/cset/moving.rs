@@ -87,7 +87,7 @@ pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, 
         .flatten()
         .map(|task| task.key.tid)
         .collect();
-    let mut pids = spec::pids(pidspec, |tid| tids.contains(&tid))?;
+    let mut pids = spec::pids(pidspec, &tids)?;
     if siblings == Siblings::Come {
         let of = |tid: &u32| tree.task(*tid).map(|task| task.pid);
         let processes: BTreeSet<u32> = pids.iter().filter_map(of).collect();

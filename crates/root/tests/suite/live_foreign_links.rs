@@ -1,7 +1,7 @@
 //! What another user has placed in a directory decides nothing about where root writes (root only: the links are given away).
 
 use root::RootError;
-use root::output::{Appender, Draft, NewFile, Readers, check, write, write_new};
+use root::output::{Appender, Draft, NewFile, Readers, check, make_folder, write, write_new};
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
 
@@ -9,8 +9,16 @@ const OTHER: u32 = 4242;
 
 type Writer = fn(&Path) -> Result<(), RootError>;
 
-/// Each way to write a file that the user has named.
-const WRITERS: [(&str, Writer); 7] = [
+/// Each way to write a file, or to make a folder, that the user has named.
+const WRITERS: [(&str, Writer); 9] = [
+    ("folder", make_folder),
+    ("new file in a new folder", |path| {
+        write_new(&[NewFile {
+            path: &path.join("new/file"),
+            mode: 0o600,
+            content: b"new",
+        }])
+    }),
     ("write", |path| write(path, b"new")),
     ("check", |path| check(path).map(drop)),
     ("draft", |path| Draft::create(path, Readers::Owner)?.finish()),

@@ -10,8 +10,8 @@ use machine::CpuSet;
 use machine::temperatures::hottest;
 use measure::load::Load;
 use plan::{Intent, Plan};
-use session::Session;
 use session::isolation::plan_on;
+use session::{ChangeLock, Session};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
@@ -114,7 +114,7 @@ pub fn take_back_leftover(session: &Session) -> Result<Option<String>, CommandEr
     {
         return Ok(None);
     }
-    take_back(session, &mut |_| {})?;
+    take_back(&session.lock()?, &mut |_| {})?;
     Ok(Some(
         "what a study that was killed had left in force is taken back\n".to_owned(),
     ))
@@ -224,7 +224,12 @@ impl Isolated {
     }
 
     fn end(self, session: &Session, screen: &Screen) -> Result<(), CommandError> {
-        let back = take_back(session, &mut |line| screen.note(&format!("left alone: {line}\n")));
+        // The runs that follow need the machine as it was, so this undo waits as long as its guard would.
+        let back = session.lock_however_long().and_then(|changing| {
+            take_back(&changing, &mut |line| {
+                screen.note(&format!("left alone: {line}\n"));
+            })
+        });
         if back.is_ok() {
             self.guard.disarm();
         }
@@ -245,9 +250,9 @@ fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), CommandError> {
     }
 }
 
-/// Takes back what studies applied. What somebody else changed meanwhile is told.
-fn take_back(session: &Session, tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
-    let undone = session.lock()?.undo(Which::Because(REASON), REASON)?;
+/// Undoes what studies applied. What another program changed since then is reported.
+fn take_back(changing: &ChangeLock, tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
+    let undone = changing.undo(Which::Because(REASON), REASON)?;
     undone.left_alone().for_each(|line| tell(line));
     match undone.failed.is_empty() {
         true => Ok(()),

@@ -1,0 +1,93 @@
+//! A program that is started again and again in a partition does not fill the journal, which is in memory until the restart.
+
+use crate::kernels::{K6_1, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// On v1 and on v2.
+pub const SCENARIO: Scenario = Scenario {
+    name: "journal_size",
+    about: "hundreds of short runs leave a journal of bounded size; the tasks that still run are undone from it",
+    cells: || {
+        vec![
+            Cell::new(K6_1, Layout::V1).within(400),
+            Cell::new(K7, Layout::V2).within(400),
+        ]
+    },
+    script,
+    check,
+};
+
+/// Short runs, four times as many as those after which the journal is searched, and after how many of them it is looked at.
+const RUNS: usize = 600;
+const STEP: usize = 20;
+
+/// Records that the runs may add: two for each of the moves after which the journal is searched (`MOVES` of
+/// crates/apply/src/ended_moves.rs).
+const MOST_RECORDS: usize = 2 * 128;
+
+/// One program stays: its move is needed until undo.
+fn script(_: &Cell) -> String {
+    format!(
+        "state before
+rec apply quietcore apply --cpus 3
+quietcore run -q -- sleep 10000 & stays=$!
+wait_for 30 grep -q $stays /run/quietcore/journal
+sleep 1
+note first $(wc -lc </run/quietcore/journal)
+begun=$(cut -d. -f1 /proc/uptime)
+run=0
+while [ $run -lt {RUNS} ]; do
+    quietcore run -q -- true || echo $run >>/tmp/failed
+    run=$((run + 1))
+    [ $((run % {STEP})) -ne 0 ] || wc -lc </run/quietcore/journal >>/tmp/sizes
+done
+note seconds $(($(cut -d. -f1 /proc/uptime) - begun))
+rec failed ls /tmp/failed
+rec sizes cat /tmp/sizes
+rec stays lab-guest listhas $(grep Cpus_allowed_list /proc/$stays/status | cut -f2) 3
+rec undo quietcore undo
+rec gone ls /run/quietcore/journal
+kill $stays
+wait $stays
+state after
+same same before after
+"
+    )
+}
+
+/// Records and bytes, as `wc` prints them.
+fn sizes(text: &str) -> Vec<(usize, usize)> {
+    let number = |word: Option<&str>| word.and_then(|word| word.parse().ok());
+    let one = |line: &str| {
+        let mut words = line.split_whitespace();
+        Some((number(words.next())?, number(words.next())?))
+    };
+    text.lines().filter_map(one).collect()
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for name in ["apply", "stays", "undo"] {
+        verdict.status(seen, name, 0);
+    }
+    verdict.that(seen.get("failed").status != 0, "every run succeeds");
+    let first = sizes(&seen.get("first").stdout);
+    let later = sizes(&seen.get("sizes").stdout);
+    verdict.equal("times that the journal was looked at", later.len(), RUNS / STEP);
+    let records = later.iter().map(|(records, _)| *records).max().unwrap_or(0);
+    let before = first.first().map_or(0, |(records, _)| *records);
+    verdict.that(
+        before > 0 && records <= before + MOST_RECORDS,
+        format!("the journal had {before} records before the runs and at most {records} beside them"),
+    );
+    let bytes = later.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0);
+    verdict.note(format!(
+        "{RUNS} runs in {} s: at most {records} records, {bytes} bytes",
+        seen.get("seconds").text()
+    ));
+    verdict.that(seen.get("gone").status != 0, "undo leaves no journal");
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state", same.text(), "");
+}
