@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Crates that still have cycles. The list is exact: a crate without cycles on it fails the test.
 const WITH_CYCLES: &[&str] = &[
-    "apply", "blame", "boot", "cli", "measure", "plan", "report", "study", "watch",
+    "apply", "blame", "boot", "cli", "measure", "report", "study", "watch",
 ];
 
 /// Arrows between the children of one module, each with the first place that makes it.
