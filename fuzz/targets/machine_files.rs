@@ -4,7 +4,7 @@
 use super::archives::with_file;
 use super::packed_files::tar;
 use super::{Target, owned, sections};
-use machine::{CpuSet, Machine, devices, irqbalance, temperatures};
+use machine::{CpuSet, Machine, devices, temperatures};
 use plan::{Intent, PartitionName, Profile, plan};
 
 /// The file of each section, in their order. A section that is empty is no file.
@@ -62,7 +62,7 @@ pub const TARGET: Target = Target {
             let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
             let _ = (root.kernel_log(), root.inflated("/proc/config.gz"));
             let _ = (temperatures::hottest(root), devices::nodes_with_devices(root));
-            let _ = (irqbalance::running(&machine), devices::locate(root, "eth0"));
+            let _ = (machine.irqbalance(), devices::locate(root, "eth0"));
             let cpus = CpuSet::range(1, 1);
             let settings = machine::settings::for_cpus(root, &cpus);
             let intent = Intent::new(PartitionName::default(), cpus, Profile::Strict);

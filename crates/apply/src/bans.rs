@@ -176,7 +176,7 @@ pub(crate) fn drifted(
     machine: &Machine,
 ) -> Option<Finding> {
     let is_same = irqbalance::is_running(system.root(), daemon);
-    let other = irqbalance::running(machine).filter(|_| !is_same);
+    let other = machine.irqbalance().filter(|_| !is_same);
     let why = match (is_same, other) {
         (false, None) => return None,
         (false, Some(_)) => "; it was started anew since it was told".to_owned(),

@@ -8,7 +8,7 @@
 //!
 //! Whoever keeps it busy has to stay there across that moment, so it stands where the CPU goes: a process, and no thread of ours.
 
-use crate::System;
+use crate::system::{Busy, System};
 use machine::{CpuId, CpuSet};
 use root::Spinner;
 use std::time::{Duration, Instant};
@@ -16,12 +16,6 @@ use std::time::{Duration, Instant};
 /// Whose account did not grow three times until then runs where no tick is or where none is kept (this kernel may have no
 /// `CONFIG_SCHED_INFO`), or is kept from it by somebody else, who keeps the CPU busy.
 const PATIENCE: Duration = Duration::from_millis(200);
-
-/// Processes that compute until this goes, one on each CPU.
-#[derive(Debug, Default)]
-pub struct Busy {
-    spinners: Vec<(CpuId, Spinner)>,
-}
 
 impl Busy {
     /// Begins, in the cgroup that has this list, and comes back when ticks have found each of these CPUs busy. A CPU where we may

@@ -1,8 +1,8 @@
 //! Who runs where, as the journal records it.
 
-use crate::actions::Stage;
 use crate::fingerprint::ONLINE;
 use crate::record::TaskState;
+use crate::stage::Stage;
 use crate::{ApplyError, System};
 use machine::{CpuSet, Task, Version};
 

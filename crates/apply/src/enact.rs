@@ -1,11 +1,12 @@
 //! Applying a plan: every change in order, and everything taken back when one fails.
 
-use crate::actions::{self, Noting, Stage};
+use crate::actions;
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{Layer, LayerState, isolated};
 use crate::record::Event;
-use crate::resize::Resize;
+use crate::resize_record::Resize;
+use crate::stage::{Noting, Stage};
 use crate::standing::drifted;
 use crate::undo::{Force, OpenResize, Which, undo_open};
 use crate::{ApplyError, Busy, System, fingerprint};

@@ -322,3 +322,8 @@ impl From<RootError> for ApplyError {
         ApplyError::Root(error)
     }
 }
+
+/// The errno of a refusal, or the error itself when it is none.
+pub(crate) fn refusal(error: root::RootError) -> Result<i32, ApplyError> {
+    error.errno().ok_or(ApplyError::Root(error))
+}

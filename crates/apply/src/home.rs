@@ -1,6 +1,6 @@
 //! Sending tasks home: to where the journal says they were, and those born since to their parent's place.
 
-use crate::actions::refusal;
+use crate::error::refusal;
 use crate::layers::is_in;
 use crate::masks::Wishes;
 use crate::threads::{domain_of, members_file, threads_of};

@@ -4,8 +4,9 @@
 //! it anew. Its programs are outside for that moment; what they, and the children that they make meanwhile, need to
 //! come in again is collected before.
 
+use crate::parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
 use crate::record::{Event, FormerPolicy, Record};
-use crate::relocate::{Arrival, Ground, Parcel, Passenger, Stay, Unit, relocate};
+use crate::relocate::relocate;
 use crate::{ApplyError, Journal, System, census};
 use machine::{CpuSet, Task, TaskKey, Version, tasks};
 use std::collections::{BTreeMap, BTreeSet};

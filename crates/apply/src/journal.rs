@@ -4,7 +4,7 @@
 
 use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::layers::{Layer, LayerState, layers};
-use crate::resize::Resize;
+use crate::resize_record::Resize;
 use crate::{ApplyError, Event, Record};
 use root::RootError;
 use root::state::{Durability, RUN_DIR, StateDir};

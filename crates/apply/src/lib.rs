@@ -32,10 +32,13 @@ mod live;
 mod masks;
 mod mend;
 mod notes;
+mod parcel;
 mod record;
 mod relocate;
 pub mod resize;
+mod resize_record;
 pub mod restarts;
+mod stage;
 mod standing;
 mod system;
 pub mod threads;
@@ -43,7 +46,6 @@ pub mod tracing;
 mod undo;
 
 pub use bus::{BusError, wire as bus_wire};
-pub use busy::Busy;
 pub use captured::Captured;
 pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
@@ -54,10 +56,11 @@ pub use journal::{History, Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
 pub use mend::{Mended, mend};
+pub use parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
 pub use record::{
     After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState, Waiting,
 };
-pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Stay, Unit, enter, relocate};
+pub use relocate::{Homes, enter, relocate};
 pub use standing::{Standing, standing};
-pub use system::System;
+pub use system::{Busy, System};
 pub use undo::{Force, Placer, Undone, Which, undo};

@@ -4,12 +4,13 @@
 //! was right then by the layer's note of what it found, and of what came later what the mending found. The value that
 //! somebody else wrote in between is in the journal too (`Change::before`), for people to see; nobody wants it back.
 
-use crate::actions::{self, Noting, Stage};
+use crate::actions;
 use crate::enact::{Others, unfinished};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::Layer;
 use crate::record::Event;
+use crate::stage::{Noting, Stage};
 use crate::undo::no_partition;
 use crate::{ApplyError, Busy, System};
 use machine::{CpuSet, Machine, Version};

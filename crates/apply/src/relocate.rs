@@ -3,81 +3,13 @@
 //! As everywhere: the record with place and mask goes into the journal first, for a whole batch at once, then come
 //! the writes, the read-back, and the record of what the kernel made of it.
 
+mod way;
+
+use crate::parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
 use crate::record::{Departure, Event, FormerPolicy, Outcome, TaskState, Waiting};
-use crate::{ApplyError, Journal, Record, System, census, ended_moves, threads};
+use crate::{ApplyError, Journal, Record, census, ended_moves, threads};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
-
-/// Where tasks are moved.
-#[derive(Clone, Copy)]
-pub struct Ground<'a> {
-    /// The machine.
-    pub system: &'a dyn System,
-    /// The cpuset hierarchy.
-    pub hierarchy: &'a Hierarchy,
-    /// The CPUs that partitions took from everybody else.
-    pub isolated: &'a CpuSet,
-}
-
-/// What one write moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// A process with all its threads (`cgroup.procs`).
-    Process,
-    /// One thread (`tasks`; on v2 `cgroup.threads`, see [`crate::threads`]).
-    Thread,
-}
-
-/// What a move is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stay {
-    /// The task belongs there from now on.
-    #[default]
-    Belongs,
-    /// It only waits there, in the domain of a threaded partition, while threads of its process are inside (v2).
-    Waits,
-}
-
-/// One process or thread that is to be moved.
-#[derive(Clone, Debug)]
-pub struct Parcel {
-    /// The number that is written.
-    pub tid: u32,
-    /// What is moved with it.
-    pub unit: Unit,
-    /// Directory of the cgroup that takes it.
-    pub to: String,
-    /// Its threads.
-    pub tasks: Vec<Passenger>,
-    /// Masks that its threads may be given later; undo takes them for ours.
-    pub later: Vec<CpuSet>,
-    /// Whether they belong there.
-    pub stay: Stay,
-}
-
-/// One thread of a parcel.
-#[derive(Clone, Debug)]
-pub struct Passenger {
-    /// Its number.
-    pub tid: u32,
-    /// CPUs that it shall be pinned to after the move.
-    pub pin: Option<CpuSet>,
-    /// The policy that the caller gives it after the move.
-    pub policy: Option<FormerPolicy>,
-}
-
-/// How one task fared.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// The task where it was.
-    pub before: TaskState,
-    /// Where it is; `None` when it is gone.
-    pub after: Option<TaskState>,
-    /// How the move went.
-    pub outcome: Outcome,
-    /// The errno with which the kernel refused the pin.
-    pub pin_refused: Option<i32>,
-}
 
 /// Moves a batch. Refusals are in the result. On v2 the way is made for single threads first.
 ///
@@ -89,7 +21,7 @@ pub fn relocate(
     parcels: &[Parcel],
 ) -> Result<Vec<Arrival>, ApplyError> {
     if ground.hierarchy.version == Version::V2 {
-        threads::make_way(ground, journal, parcels)?;
+        way::make_way(ground, journal, parcels)?;
     }
     batch(ground, journal, parcels)
 }
@@ -103,11 +35,7 @@ struct Begun {
 }
 
 /// As [`relocate`], where the way is clear.
-pub(crate) fn batch(
-    ground: &Ground,
-    journal: &mut Journal,
-    parcels: &[Parcel],
-) -> Result<Vec<Arrival>, ApplyError> {
+fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<Vec<Arrival>, ApplyError> {
     let mut places = Effective::default();
     let mut departures = Vec::new();
     let mut begun: Vec<Begun> = Vec::new();

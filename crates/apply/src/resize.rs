@@ -3,103 +3,11 @@
 //! The record of it comes before the first half and names the policies that taking a partition apart may cost. While it
 //! is open the journal is not put away, so there is no moment in which nothing tells what was there.
 
-use crate::record::{Event, FormerPolicy, Record};
+use crate::record::Event;
+pub use crate::resize_record::Resize;
 use crate::undo::{Force, OpenResize, Undone, Which, undo_open};
 use crate::{ApplyError, Inhabitants, Journal, Storage, System};
-use machine::{CpuSet, Policy, TaskKey, tasks};
-use std::collections::BTreeSet;
-
-/// A partition that is being made anew, as the journal tells it.
-#[derive(Clone, Debug)]
-pub struct Resize {
-    /// `seq` of its record.
-    pub seq: u64,
-    /// When it began, in nanoseconds since 1970.
-    pub at_ns: u64,
-    /// Name of the partition.
-    pub name: String,
-    /// The CPUs that it shall get.
-    pub cpus: CpuSet,
-    /// Who does it.
-    pub pid: u32,
-    policies: Vec<(TaskKey, String, FormerPolicy)>,
-}
-
-impl Resize {
-    /// The one that was begun and has not ended.
-    #[must_use]
-    pub fn open(records: &[Record]) -> Option<Resize> {
-        let mut open = None;
-        for record in records {
-            match &record.event {
-                Event::Resizing {
-                    name,
-                    cpus,
-                    pid,
-                    policies,
-                } => {
-                    open = Some(Resize {
-                        seq: record.seq,
-                        at_ns: record.at_ns,
-                        name: name.clone(),
-                        cpus: cpus.clone(),
-                        pid: *pid,
-                        policies: policies.clone(),
-                    });
-                }
-                Event::Resized { of } if open.as_ref().is_some_and(|open: &Resize| open.seq == *of) => {
-                    open = None;
-                }
-                _ => {}
-            }
-        }
-        open
-    }
-
-    /// Gives the policies back that taking the partition apart took, and says so. A task that `move` had given its
-    /// policy gets the one before that. A policy that somebody gave it since is left alone.
-    pub(crate) fn give_policies(&self, system: &dyn System, records: &[Record], undone: &mut Undone) {
-        let demoted: BTreeSet<TaskKey> = records
-            .iter()
-            .filter(|record| record.seq > self.seq)
-            .filter_map(|record| match &record.event {
-                Event::Demoted { key, .. } => Some(*key),
-                _ => None,
-            })
-            .collect();
-        for (key, comm, policy) in self.policies.iter().filter(|(key, ..)| demoted.contains(key)) {
-            let wanted = before_move(records, *key).unwrap_or(*policy);
-            let now = tasks::read_one(system.root(), key.tid).filter(|now| now.key == *key);
-            if now.is_none_or(|now| now.policy != Policy::Other || FormerPolicy::of(&now) == wanted) {
-                continue;
-            }
-            let text = format!("{:?}:{}", wanted.policy, wanted.priority).to_lowercase();
-            match system.set_policy(key.tid, wanted) {
-                Ok(()) => undone.notes.push(format!(
-                    "task {} ({comm}) has policy {text} again, as before the resize",
-                    key.tid
-                )),
-                Err(error) if error.errno() == Some(libc::ESRCH) => {}
-                Err(error) => undone.failed.push(format!(
-                    "task {} ({comm}) has lost policy {text}: {error}",
-                    key.tid
-                )),
-            }
-        }
-    }
-}
-
-/// The policy of a task before `move` first gave it one.
-fn before_move(records: &[Record], key: TaskKey) -> Option<FormerPolicy> {
-    records.iter().find_map(|record| match &record.event {
-        Event::Moving { tasks } => tasks
-            .iter()
-            .find(|departure| departure.state.key == key)
-            .and_then(|departure| departure.policy)
-            .map(|(former, _)| former),
-        _ => None,
-    })
-}
+use machine::CpuSet;
 
 /// Begins to make a partition anew: the record, then the undo of what stands. The caller holds the lock of the state
 /// directory, applies next with [`crate::apply_resized`], brings the inhabitants back, and calls [`end`].

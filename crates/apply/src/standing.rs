@@ -61,7 +61,9 @@ pub(crate) fn drifted(
     let shared = shared_now(&all, &live, &share, machine.cgroups.cpuset.as_ref());
     let refused = refused(layer);
     // irqbalance places interrupts as it likes on the CPUs that are left to it, except those that it leaves alone.
-    let placer = irqbalance::running(machine).map(|daemon| irqbalance::left_alone(system.root(), daemon));
+    let placer = machine
+        .irqbalance()
+        .map(|daemon| irqbalance::left_alone(system.root(), daemon));
     let places = |path: &str| {
         let irq = irq_of(path).and_then(|number| number.parse().ok());
         let placed = placer.as_ref().zip(irq);

@@ -3,9 +3,9 @@
 //! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
 //! rules, so that stopping after every single write can be tried without a kernel.
 
-use crate::{BusError, Busy, FormerPolicy};
-use machine::CpuSet;
-use root::{Address, Ownership, Root, RootError, Tracefs};
+use crate::{BusError, FormerPolicy};
+use machine::{CpuId, CpuSet};
+use root::{Address, Ownership, Root, RootError, Spinner, Tracefs};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -107,4 +107,10 @@ pub trait System {
     }
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);
+}
+
+/// Processes that compute until this goes, one on each CPU.
+#[derive(Debug, Default)]
+pub struct Busy {
+    pub(crate) spinners: Vec<(CpuId, Spinner)>,
 }

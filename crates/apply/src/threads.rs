@@ -4,11 +4,9 @@
 //! thread that goes in has to wait in the root cgroup as a whole, outside of its slice, until the last of its threads
 //! comes out again. That is journalled with its place, and taken back with the partition.
 
-use crate::relocate::{Ground, Parcel, Passenger, Stay, Unit, batch};
-use crate::{ApplyError, Event, Journal};
+use crate::parcel::{Ground, Parcel};
 use machine::Version;
 use root::Root;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// What a file says that does not limit anything.
 const NO_LIMIT: &str = "max";
@@ -138,42 +136,6 @@ pub fn threshold(ground: &Ground, tid: u32, to: &str) -> Threshold {
     }
 }
 
-/// Makes it possible to move the single threads among these parcels: empty partitions become threaded, and processes
-/// that are in another domain go to wait in that of the partition.
-///
-/// # Errors
-/// A journal that cannot be written. What the kernel refuses shows when the threads are moved.
-pub(crate) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<(), ApplyError> {
-    let root = ground.system.root();
-    let mount = &ground.hierarchy.mount;
-    let mut waiting: BTreeMap<u32, String> = BTreeMap::new();
-    for parcel in parcels.iter().filter(|parcel| parcel.unit == Unit::Thread) {
-        let Some(task) = machine::tasks::read_one(root, parcel.tid) else {
-            continue;
-        };
-        let Some(cgroup) = machine::tasks::cgroup_of(root, parcel.tid, Version::V2) else {
-            continue;
-        };
-        let theirs = domain_of(root, mount, &cgroup);
-        let to = parcel.to.strip_prefix(mount.as_str()).unwrap_or(&parcel.to);
-        // A place in its own domain takes it: its process's own, or a threaded one there.
-        if theirs == domain_of(root, mount, to) {
-            continue;
-        }
-        if !is_threaded(root, &parcel.to) && !make_threaded(ground, journal, &parcel.to)? {
-            continue;
-        }
-        let wanted = domain_of(root, mount, to);
-        if theirs != wanted {
-            waiting.insert(task.pid, wanted);
-        }
-    }
-    for (pid, domain) in waiting {
-        wait_in(ground, journal, pid, &dir_of(mount, &domain))?;
-    }
-    Ok(())
-}
-
 /// Brings threads of a process that are in threaded cgroups to their leader before it is moved as a whole. The kernel
 /// looks at the cpuset of the first one only (`cpuset_attach`, from 6.2 on): where that changes no CPUs, threads that
 /// came from elsewhere keep the CPUs that they had there. What it refuses shows when the process is moved.
@@ -190,50 +152,6 @@ pub(crate) fn gather(ground: &Ground, parcel: &Parcel) {
             let list = format!("{}/cgroup.threads", dir_of(mount, &leader));
             let _ = ground.system.write(&list, &passenger.tid.to_string());
         }
-    }
-}
-
-/// Whether the cgroup takes single threads now. The word cannot be taken back, and goes with the cgroup.
-fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
-    if is_populated(ground.system.root(), dir) {
-        return Ok(false);
-    }
-    let path = format!("{dir}/cgroup.type");
-    journal.append(Event::Threading { path: path.clone() })?;
-    match ground.system.write(&path, "threaded") {
-        Ok(()) => Ok(is_threaded(ground.system.root(), dir)),
-        Err(error) if error.errno().is_some() => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Moves a process with all its threads to where it waits. Those that it makes meanwhile go with it; they are looked
-/// at too, because before 6.2 the kernel gives them the CPUs of all partitions there.
-fn wait_in(ground: &Ground, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
-    let mut seen = BTreeSet::new();
-    loop {
-        let threads = threads_of(ground.system.root(), pid);
-        let tasks: Vec<Passenger> = threads
-            .into_iter()
-            .filter(|tid| seen.insert(*tid))
-            .map(|tid| Passenger {
-                tid,
-                pin: None,
-                policy: None,
-            })
-            .collect();
-        if tasks.is_empty() {
-            return Ok(());
-        }
-        let parcel = Parcel {
-            tid: pid,
-            unit: Unit::Process,
-            to: dir.to_owned(),
-            tasks,
-            later: Vec::new(),
-            stay: Stay::Waits,
-        };
-        batch(ground, journal, &[parcel])?;
     }
 }
 
@@ -260,7 +178,7 @@ fn cgroup_type(root: &Root, dir: &str) -> Option<String> {
 }
 
 /// Whether tasks are in a cgroup or below it.
-fn is_populated(root: &Root, dir: &str) -> bool {
+pub(crate) fn is_populated(root: &Root, dir: &str) -> bool {
     let text = root.text(&format!("{dir}/cgroup.events")).ok().flatten();
     text.is_some_and(|text| text.lines().any(|line| line.trim() == "populated 1"))
 }
@@ -280,6 +198,6 @@ fn domain_after(root: &Root, mount: &str, dir: &str) -> String {
     }
 }
 
-fn dir_of(mount: &str, cgroup: &str) -> String {
+pub(crate) fn dir_of(mount: &str, cgroup: &str) -> String {
     format!("{mount}{}", cgroup.trim_end_matches('/'))
 }

@@ -1,10 +1,12 @@
 //! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
 
 mod by_hand;
+mod change;
 mod cycle;
 mod layer;
 mod offline;
 mod owner;
+mod policies;
 mod sets;
 mod shared;
 mod sharing;
@@ -19,7 +21,7 @@ use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::LayerState;
 use crate::record::Event;
-use crate::resize::Resize;
+use crate::resize_record::Resize;
 use crate::{ApplyError, System};
 use layer::take_layer;
 pub(crate) use sharing::shared_now;
@@ -255,7 +257,7 @@ fn finish_resize(
         }
         say(journal, undone, Event::Undone { layer: Some(seq) });
     }
-    open.give_policies(system, journal.records(), undone);
+    policies::give_policies(&open, system, journal.records(), undone);
     say(journal, undone, Event::Resized { of: open.seq });
     Ok(Some(open))
 }

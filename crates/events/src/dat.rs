@@ -22,7 +22,8 @@ pub use merged::{Merged, OfBuffer};
 pub use option::{DatOption, id};
 pub use write::{Head, PlannedBuffer, Writing, planned, written};
 
-use crate::layout::{Endian, Layout};
+use crate::endian::Endian;
+use crate::layout::Layout;
 use cursor::Cursor;
 use std::borrow::Cow;
 

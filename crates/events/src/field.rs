@@ -1,6 +1,6 @@
 //! One field of an event: where it stands in the payload, and how it is read from there.
 
-use crate::layout::Endian;
+use crate::endian::Endian;
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The descriptions of all events of one trace, by number and by name.
 
+use crate::endian::Endian;
 use crate::error::FormatError;
 use crate::field::Field;
 use crate::format::Format;
-use crate::layout::Endian;
 use std::collections::HashMap;
 
 /// All descriptions of one kernel.

@@ -5,6 +5,7 @@
 //! from the kernel's own description beside the data, never assumed.
 
 pub mod dat;
+mod endian;
 mod error;
 mod field;
 mod flow;
@@ -20,12 +21,13 @@ mod print;
 pub mod text;
 pub mod timeline;
 
+pub use endian::Endian;
 pub use error::{FormatError, PageError};
 pub use field::{Field, Shape};
 pub use flow::Flow;
 pub use format::Format;
 pub use formats::{Common, Formats};
-pub use layout::{Endian, Layout};
+pub use layout::Layout;
 pub use line::{Lines, Unit};
 pub use merge::{Event, Merge, Source};
 pub use names::KernelNames;

@@ -4,8 +4,9 @@
 //! Source: the kernel's `include/linux/ring_buffer.h` (`enum ring_buffer_type`) and `kernel/trace/ring_buffer.c`
 //! (`RB_MISSED_EVENTS`, `rb_fix_abs_ts`), and `events/header_event`, which has said the same since 2.6.32.
 
+use crate::endian::Endian;
 use crate::error::PageError;
-use crate::layout::{Endian, Layout};
+use crate::layout::Layout;
 
 /// Bit of the count that says: entries were lost before this page.
 const MISSED: u64 = 1 << 31;

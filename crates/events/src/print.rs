@@ -4,6 +4,7 @@
 //! `include/trace/stages/stage3_trace_output.h` offers (`__print_flags`, `__get_str` ...). An event whose line uses something
 //! else is shown field by field instead, so that no event is ever lost from a report.
 
+mod address_names;
 mod constants;
 mod evaluate;
 mod expression;
@@ -12,10 +13,10 @@ mod parse;
 mod render;
 mod words;
 
-pub use render::{Names, NoNames, Symbol};
+pub use address_names::{Names, NoNames, Symbol};
 
+use crate::endian::Endian;
 use crate::format::Format;
-use crate::layout::Endian;
 use expression::Printing;
 
 /// Carries out an event's own wording.

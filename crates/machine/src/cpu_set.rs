@@ -2,7 +2,7 @@
 //!
 //! A set knows nothing about the host: the width that `N`, `all` and mask printing need is an argument.
 
-use crate::{CpuId, ParseError};
+use crate::{CpuId, ParseError, units};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct CpuSet {
 impl CpuSet {
     /// The largest CPU number that we accept: far above `CONFIG_NR_CPUS` of any distribution (8192), low
     /// enough that a hostile list cannot eat the memory.
-    pub const MAX_CPU: u32 = 65_535;
+    pub const MAX_CPU: u32 = units::MAX_CPU;
 
     /// The empty set.
     #[must_use]

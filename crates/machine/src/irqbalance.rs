@@ -10,7 +10,7 @@ mod configured;
 mod service;
 
 use crate::reading::Reader;
-use crate::{CpuSet, Machine, Task, TaskKey};
+use crate::{CpuSet, Task, TaskKey};
 use root::{Address, Root};
 use std::collections::BTreeSet;
 
@@ -58,16 +58,9 @@ pub fn addresses(pid: u32) -> [Address; 3] {
     ]
 }
 
-fn socket_name(pid: u32) -> String {
+/// The name of its socket.
+pub(crate) fn socket_name(pid: u32) -> String {
     format!("irqbalance{pid}.sock")
-}
-
-/// The running irqbalance, if the machine's tasks were read.
-#[must_use]
-pub fn running(machine: &Machine) -> Option<&Task> {
-    let tasks = machine.known_tasks().unwrap_or_default();
-    let is_it = |task: &&Task| task.comm == "irqbalance" && !task.is_kernel() && task.key.tid == task.pid;
-    tasks.iter().find(is_it)
 }
 
 /// Whether this process still is that daemon.
@@ -107,12 +100,6 @@ pub(crate) fn sockets(reader: &Reader) -> Vec<String> {
         });
     }
     names
-}
-
-/// Whether one of these sockets is that of a process.
-#[must_use]
-pub fn listens(machine: &Machine, pid: u32) -> bool {
-    machine.irqbalance_sockets.contains(&socket_name(pid))
 }
 
 /// The CPUs that it bans by itself: those of its environment, else those of the boot line. `None` where the

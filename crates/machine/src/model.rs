@@ -2,7 +2,7 @@
 
 use crate::irqbalance::ConfiguredBan;
 use crate::neighbours::{CpuManager, Tuned};
-use crate::reading::Reader;
+use crate::reading::{Reader, Unreadable};
 use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
 use crate::{cgroups, interrupts, irqbalance, isolation, kernel, neighbours, tasks, topology};
 use root::{Origin, Root};
@@ -36,15 +36,6 @@ pub struct Machine {
     pub interrupts: Option<Vec<Interrupt>>,
     /// What was there but could not be read, so that no verb mistakes it for absent.
     pub unreadable: Vec<Unreadable>,
-}
-
-/// A file that exists and that we could not read or understand.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
-    /// Path inside the root.
-    pub path: String,
-    /// Why.
-    pub why: String,
 }
 
 impl Machine {
@@ -98,6 +89,20 @@ impl Machine {
             return self.with_tasks(root);
         }
         self
+    }
+
+    /// The running irqbalance, where the tasks are known.
+    #[must_use]
+    pub fn irqbalance(&self) -> Option<&Task> {
+        let tasks = self.known_tasks().unwrap_or_default();
+        let is_it = |task: &&Task| task.comm == "irqbalance" && !task.is_kernel() && task.key.tid == task.pid;
+        tasks.iter().find(is_it)
+    }
+
+    /// Whether one of the sockets of irqbalance is that of this process.
+    #[must_use]
+    pub fn has_irqbalance_socket(&self, pid: u32) -> bool {
+        self.irqbalance_sockets.contains(&irqbalance::socket_name(pid))
     }
 
     /// The threads that are known: all, or the attendants; `None` where nobody asked.

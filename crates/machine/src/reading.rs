@@ -3,12 +3,21 @@
 //! A reader never fails: absence is `None`, and so is trouble, but trouble is also written down, so that no
 //! verb mistakes "not allowed to look" for "not there".
 
-use crate::{CpuSet, Unreadable};
+use crate::CpuSet;
 use root::{Entry, Kind, Place, Root, RootError, Stands};
 use std::cell::RefCell;
 
 /// More trouble than this is not listed one by one: a reader without rights meets it at every task.
 const MAX_LISTED: usize = 200;
+
+/// A file that exists and that we could not read or understand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Path inside the root.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
 
 /// A [`Root`] with a list of what could not be read through it. One for each thread.
 pub(crate) struct Reader<'a> {

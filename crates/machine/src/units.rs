@@ -1,8 +1,10 @@
 //! Units that live in types, so that a CPU is never added to a nanosecond.
 
-use crate::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The value of [`crate::CpuSet::MAX_CPU`].
+pub(crate) const MAX_CPU: u32 = 65_535;
 
 /// The kernel's number of a logical CPU. Numbers may have holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,13 +17,13 @@ impl From<CpuId> for u32 {
     }
 }
 
-/// A number in a file that is above [`CpuSet::MAX_CPU`] would make a set of half a gigabyte.
+/// A number in a file that is above [`crate::CpuSet::MAX_CPU`] would make a set of half a gigabyte.
 impl TryFrom<u32> for CpuId {
     type Error = String;
 
     fn try_from(number: u32) -> Result<CpuId, String> {
         match number {
-            0..=CpuSet::MAX_CPU => Ok(CpuId(number)),
+            0..=MAX_CPU => Ok(CpuId(number)),
             _ => Err(format!("no machine has a CPU {number}")),
         }
     }

@@ -2,7 +2,7 @@
 
 mod assemble;
 mod clocks;
-mod facts;
+mod collection;
 mod keeping;
 mod log;
 mod neighbours;
@@ -13,16 +13,14 @@ mod window;
 use crate::Lane;
 use crate::child::Child;
 use crate::counter::Source;
-use crate::counts::Look;
 use crate::housekeeping::step_aside;
+use crate::result::Moment;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
 use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
 use assemble::assemble;
-pub(crate) use facts::Facts;
-use observe::Activity;
+use collection::Collection;
 use root::Root;
-use running::Collection;
 use std::time::Duration;
 
 /// Measures, and calls `progress` about every 50 ms on the calling thread.
@@ -81,31 +79,6 @@ pub fn run(
     let result = assemble(&collection, Moment::End);
     drop(held);
     Ok(result)
-}
-
-/// When a result is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// The samplers run: their own reports do not count yet, even where one has just finished.
-    Passing,
-    /// They are done or dead.
-    End,
-}
-
-/// What is known about the window from outside.
-pub(crate) struct Closing<'a> {
-    /// The machine's files.
-    pub root: &'a Root,
-    /// Whether it is over.
-    pub moment: Moment,
-    /// What the counters say about the window.
-    pub activity: Option<&'a Activity>,
-    /// What is known about the counter.
-    pub facts: &'a Facts,
-    /// What was counted before the window and after it.
-    pub looks: Option<[&'a Look; 2]>,
-    /// Most gaps that are listed per CPU.
-    pub gaps: usize,
 }
 
 /// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for

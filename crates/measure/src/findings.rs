@@ -1,7 +1,7 @@
 //! What limits the meaning of a measurement, said in words.
 
 use crate::Lane;
-use crate::collect::Moment;
+use crate::result::Moment;
 use crate::{
     Broke, Clock, Counter, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, SystemCalls,
     ThreadResult, counter, rights,

@@ -4,11 +4,12 @@ mod counter;
 
 use crate::Lane;
 use crate::accumulate::{Accumulator, Cause};
-use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
-use crate::counts;
+use crate::counter_facts::Facts;
+use crate::counts::{self, Look};
 use crate::labels::{self, Limits};
 use crate::proof::{Seen, proof};
+use crate::result::Moment;
 use crate::sampler::{Job, policy_from};
 use crate::shared::{Track, state};
 use crate::{
@@ -16,7 +17,25 @@ use crate::{
     findings,
 };
 use machine::{CpuId, Policy};
+use observe::Activity;
+use root::Root;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is known about the window from outside.
+pub(crate) struct Closing<'a> {
+    /// The machine's files.
+    pub root: &'a Root,
+    /// Whether it is over.
+    pub moment: Moment,
+    /// What the counters say about the window.
+    pub activity: Option<&'a Activity>,
+    /// What is known about the counter.
+    pub facts: &'a Facts,
+    /// What was counted before the window and after it.
+    pub looks: Option<[&'a Look; 2]>,
+    /// Most gaps that are listed per CPU.
+    pub gaps: usize,
+}
 
 /// The result of one thread, and what is to be said about it.
 pub(crate) fn thread(

@@ -5,11 +5,13 @@
 mod accumulate;
 mod check;
 mod child;
+mod choices;
 mod clock;
 mod collect;
 mod conditions;
 pub mod configuration;
 mod counter;
+mod counter_facts;
 mod counts;
 mod course;
 mod environment;
@@ -37,18 +39,15 @@ mod spin;
 mod stats;
 mod timer;
 
+pub use choices::{Break, Clock, Deadline, Hit, IdleStates, Kind, Method, Sleep, SystemCalls, Trip};
 pub use collect::run;
 pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use lane::{IfRefused, Lane, Life};
-pub use method::Method;
 pub use progress::{Phase, Progress, ThreadProgress};
 pub use proof::{Claim, Judged, Proof, Verdict};
-pub use request::{
-    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, RawGap, RawWindow, Request, Sleep,
-    SystemCalls, Trip, Watcher,
-};
+pub use request::{Join, Keep, RawGap, RawWindow, Request, Watcher};
 pub use result::{
     Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,
     Jitter, Level, Measurement, Note, OverTime, Own, SCHEMA, Spike, ThreadResult,

@@ -6,10 +6,11 @@
 mod heard;
 mod line;
 
-use crate::collect::Moment;
+pub use crate::choices::Method;
 use crate::conditions::{self, Idle, Scene, Standing};
 use crate::counter::Source;
 use crate::housekeeping::step_aside;
+use crate::result::Moment;
 use crate::{
     IdleStates, MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings,
 };
@@ -17,41 +18,10 @@ use heard::{Heard, Window};
 use observe::Sample;
 use root::{Root, RootError};
 use rustix::io::Errno;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// A tracer that samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Method {
-    /// A timer per CPU, and a thread of the kernel that it wakes.
-    Timerlat,
-    /// A thread of the kernel per CPU that never sleeps.
-    Osnoise,
-}
-
-impl Method {
-    /// Its name in `available_tracers`.
-    #[must_use]
-    pub fn tracer(self) -> &'static str {
-        match self {
-            Method::Timerlat => "timerlat",
-            Method::Osnoise => "osnoise",
-        }
-    }
-
-    /// The option of the kernel's configuration that it comes with.
-    #[must_use]
-    pub fn config(self) -> &'static str {
-        match self {
-            Method::Timerlat => "CONFIG_TIMERLAT_TRACER",
-            Method::Osnoise => "CONFIG_OSNOISE_TRACER",
-        }
-    }
-}
 
 /// How often the trace is read.
 const READ: Duration = Duration::from_millis(20);

@@ -9,11 +9,11 @@ mod warden;
 
 use crate::MeasureError;
 use crate::configuration::After;
+pub use crate::result::ProgramResult;
 use launch::launch;
 use machine::{CpuSet, Policy};
 use root::descriptor::Begin;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -53,24 +53,6 @@ pub struct Order {
     pub after_failure: After,
     /// When it is ended, counted from its start; it is not started again then.
     pub lifetime: Option<Duration>,
-}
-
-/// What became of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProgramResult {
-    /// Its name.
-    pub name: String,
-    /// How often it was started.
-    pub started: u64,
-    /// How often it ended with exit status 0.
-    pub succeeded: u64,
-    /// How often it ended otherwise.
-    pub failed: u64,
-    /// The last of these other ends, in words.
-    pub last_failure: Option<String>,
-    /// Whether it ended at once several times in a row and was therefore started less often than asked for: the load
-    /// is not what was ordered.
-    pub throttled: bool,
 }
 
 /// Programs that run.

@@ -2,7 +2,6 @@
 //!
 //! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::programs::ProgramResult;
 use crate::{Clock, Environment, Kind, Method, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
@@ -51,6 +50,15 @@ pub struct Measurement {
     /// Whether it ran to its planned end. False as well in a file that was written while the measurement ran
     /// (finding `still_measuring`).
     pub complete: bool,
+}
+
+/// When a result is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The samplers run: their own reports do not count yet, even where one has just finished.
+    Passing,
+    /// They are done or dead.
+    End,
 }
 
 /// What one sampler thread found.
@@ -416,4 +424,22 @@ pub enum Level {
     Warning,
     /// Good to know.
     Info,
+}
+
+/// What became of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramResult {
+    /// Its name.
+    pub name: String,
+    /// How often it was started.
+    pub started: u64,
+    /// How often it ended with exit status 0.
+    pub succeeded: u64,
+    /// How often it ended otherwise.
+    pub failed: u64,
+    /// The last of these other ends, in words.
+    pub last_failure: Option<String>,
+    /// Whether it ended at once several times in a row and was therefore started less often than asked for: the load
+    /// is not what was ordered.
+    pub throttled: bool,
 }

@@ -4,17 +4,8 @@
 //! agree even when the writer is killed between any two instructions. A full ring drops the new sample and
 //! counts it: the writer never waits.
 
-use crate::shared::Track;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// One sample as it stands in shared memory.
-#[repr(C, align(32))]
-#[derive(Default)]
-pub(crate) struct Slot {
-    at: AtomicU64,
-    value: AtomicU64,
-    missed: AtomicU64,
-}
+use crate::shared::{Slot, Track};
+use std::sync::atomic::Ordering;
 
 /// One sample, as a sampler hands it to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,12 +5,11 @@
 
 use crate::counter::{Cntvct, Monotonic, Pace, Pair, Source, Tsc, offset};
 use crate::os::{self, Errno, Side};
-use crate::ring::{Slot, Writer};
+use crate::ring::Writer;
 use crate::seccomp::{self, Breaks};
-use crate::shared::{Control, Shared, Track, gate, state};
+use crate::shared::{Control, Shared, Slot, Track, gate, notify, state, wait_until};
 use crate::{Break, Hit, Kind, Lane, Sleep, SystemCalls, clock, spin, timer};
 use machine::{CpuSet, Policy};
-use rustix::thread::futex;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -369,25 +368,8 @@ fn arrive(word: &AtomicU32) {
     notify(word);
 }
 
-/// Wakes all that wait on a word.
-pub(crate) fn notify(word: &AtomicU32) {
-    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
-}
-
 fn pass(control: &Control, gate: u32) {
     wait_until(&control.gate.0, gate);
-}
-
-/// Sleeps, without a timer, until a word in shared memory has reached a value.
-pub(crate) fn wait_until(word: &AtomicU32, value: u32) {
-    loop {
-        let now = word.load(Ordering::Acquire);
-        if now >= value {
-            return;
-        }
-        // EAGAIN: it changed meanwhile; EINTR cannot be told from a wake-up. Both look again.
-        let _ = futex::wait(word, futex::Flags::empty(), now, None);
-    }
 }
 
 /// Opens the gate up to `value`.

@@ -4,10 +4,10 @@
 //! state that the collector can read.
 
 use crate::os::Errno;
-use crate::ring::Slot;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::thread::futex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// A value with a cache line of its own (128 bytes: x86 fetches lines in pairs, some arm64 cores have such).
 #[repr(C, align(128))]
@@ -126,6 +126,15 @@ pub(crate) struct Track {
     pub seccomp_errno: AtomicI32,
 }
 
+/// One sample as it stands in shared memory.
+#[repr(C, align(32))]
+#[derive(Default)]
+pub(crate) struct Slot {
+    pub at: AtomicU64,
+    pub value: AtomicU64,
+    pub missed: AtomicU64,
+}
+
 /// The mapping. Unmapped when dropped; the child never drops it.
 pub(crate) struct Shared {
     base: NonNull<u8>,
@@ -190,6 +199,23 @@ impl Shared {
     /// How many threads sample.
     pub(crate) fn tracks(&self) -> usize {
         self.tracks
+    }
+}
+
+/// Wakes all that wait on a word.
+pub(crate) fn notify(word: &AtomicU32) {
+    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
+}
+
+/// Sleeps, without a timer, until a word in shared memory has reached a value.
+pub(crate) fn wait_until(word: &AtomicU32, value: u32) {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now >= value {
+            return;
+        }
+        // EAGAIN: it changed meanwhile; EINTR cannot be told from a wake-up. Both look again.
+        let _ = futex::wait(word, futex::Flags::empty(), now, None);
     }
 }
 

@@ -248,7 +248,7 @@ pub fn counter(name: &str) -> Option<&'static Counter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::classes::{of_interrupt, of_softirq};
+    use crate::row_class::{of_interrupt, of_softirq};
 
     #[test]
     fn the_texts_of_arm_lead_to_the_same_classes() {

@@ -9,15 +9,17 @@ mod classes;
 mod close;
 mod counters;
 mod interrupts;
+mod row_class;
 mod sample;
 mod sched;
 mod softirqs;
 
 pub use activity::{Activity, Counted, CpuActivity, activity};
-pub use classes::{CLASSES, Class, ClassRow, of_interrupt, of_softirq};
+pub use classes::{CLASSES, Class, ClassRow};
 pub use close::{CloseSample, CloseUp, IdleEntered, ThreadDid, close_up};
 pub use counters::{COUNTERS, Counter, Place, counter};
 pub use interrupts::{CounterRow, Counters, parse_interrupts};
+pub use row_class::{of_interrupt, of_softirq};
 pub use sample::{Sample, timeslices};
 pub use sched::{CpuTimes, parse_schedstat, parse_stat, parse_timeslices};
 pub use softirqs::parse_softirqs;

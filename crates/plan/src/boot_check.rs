@@ -17,8 +17,8 @@ mod told;
 mod understood;
 mod workqueue;
 
-pub use agreement::{Agreement, Declared, InForce};
-pub use evidence::{Busy, CountedCpu, Evidence, OurWords, Stage, Window};
+pub use agreement::Agreement;
+pub use evidence::{Busy, CountedCpu, Declared, Evidence, InForce, OurWords, Stage, Window};
 pub use shown::paths;
 pub use told::told_of_boot_part;
 

@@ -30,11 +30,21 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without a fix; add one with [`Finding::fix`]. The id is a row of `finding_ids.rs`, or that of a
-    /// rule, so that `explain` knows it.
+    /// A finding without a fix; add one with [`Finding::fix`]. The id is a row of `finding_ids.rs`, so that `explain` knows
+    /// it.
     #[must_use]
     pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
+        Finding::of_rule(level, id, subject, message)
+    }
+
+    /// As [`Finding::new`] for a rule of boot lines or of chosen CPUs. `explain` knows it by the rule itself.
+    pub(crate) fn of_rule(
+        level: Level,
+        id: &str,
+        subject: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Finding {
         Finding {
             id: id.to_owned(),
             level,

@@ -1,8 +1,6 @@
 //! What findings mean, by their stable ids, for `explain`. The findings about boot lines are the rules of
 //! [`crate::lint`], and those about chosen CPUs the rules of choosing; they carry their meaning themselves.
 
-use crate::choose;
-
 /// One finding that can be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FindingRow {
@@ -14,8 +12,8 @@ pub struct FindingRow {
     pub what: &'static str,
 }
 
-/// Every finding but those about boot lines.
-pub fn findings() -> impl Iterator<Item = FindingRow> {
+/// The rows of this file: every finding but those of rules.
+pub(crate) fn rows() -> impl Iterator<Item = FindingRow> {
     let tables = [
         ("plans", FINDINGS),
         ("apply", ENACTED),
@@ -23,22 +21,16 @@ pub fn findings() -> impl Iterator<Item = FindingRow> {
         ("differences", DIFFERENCES),
         ("check", CHECKED),
     ];
-    let told = tables.into_iter().flat_map(|(about, table)| {
+    tables.into_iter().flat_map(|(about, table)| {
         table
             .iter()
             .map(move |&(id, what)| FindingRow { id, about, what })
-    });
-    let chosen = choose::rule_findings().map(|(id, what)| FindingRow {
-        id,
-        about: "chosen CPUs",
-        what,
-    });
-    told.chain(chosen)
+    })
 }
 
-/// Whether `explain` knows a finding.
+/// Whether a finding has a row here.
 pub(crate) fn is_known(id: &str) -> bool {
-    findings().any(|row| row.id == id) || crate::lint::RULES.iter().any(|rule| rule.id == id)
+    rows().any(|row| row.id == id)
 }
 
 /// Of plans: ids and meanings.
@@ -472,7 +464,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::findings;
     use std::collections::BTreeSet;
 
     #[test]

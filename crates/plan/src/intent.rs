@@ -1,6 +1,6 @@
 //! What the user wants: which CPUs, under which name, how far to go.
 
-use crate::{Refusal, housekeeping_set_path, knobs, partition_path};
+use crate::Refusal;
 use machine::{CpuSet, Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,27 +68,6 @@ impl Intent {
         }
     }
 
-    /// Takes a knob by name, as `KNOB` or `KNOB=VALUE`.
-    ///
-    /// # Errors
-    /// [`Refusal`] for a knob that there is not, for a value that it does not take, and for one that was asked for
-    /// with another value or left out before.
-    pub fn take(&mut self, text: &str) -> Result<(), Refusal> {
-        let (name, value) = match text.split_once('=') {
-            Some((name, value)) => (name, Some(value)),
-            None => (text, None),
-        };
-        let knob = knobs::find(name)?;
-        knob.check(value)?;
-        let value = value.map(str::to_owned);
-        let before = self.with.insert(knob.name.to_owned(), value.clone());
-        let is_other = before.is_some_and(|before| before != value);
-        if is_other || self.without.contains(knob.name) {
-            return Err(Refusal::KnobTwice { knob: knob.name });
-        }
-        Ok(())
-    }
-
     /// Whether the scheduler shall balance load inside the partition.
     #[must_use]
     pub fn balances_inside(&self) -> bool {
@@ -114,25 +93,22 @@ impl Intent {
         words.extend(self.irq_here.iter().map(|irq| quoted("--irq-here", irq)));
         words.join(" ")
     }
+}
 
-    /// Leaves a knob out that the profile holds.
-    ///
-    /// # Errors
-    /// [`Refusal`] for a knob that there is not, that isolation cannot do without, or that was taken by name.
-    pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
-        let knob = knobs::find(name)?;
-        if !knob.needed.is_empty() {
-            return Err(Refusal::KnobNeeded {
-                knob: knob.name,
-                why: knob.needed,
-            });
-        }
-        if self.with.contains_key(knob.name) {
-            return Err(Refusal::KnobTwice { knob: knob.name });
-        }
-        self.without.insert(knob.name.to_owned());
-        Ok(())
+/// Directory of a partition's cgroup. On v1 it is `/NAME`, because Machinekit and partrt users name it so; on
+/// v2 it stands beside the slices of systemd and so says whose it is.
+#[must_use]
+pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
+    match hierarchy.version {
+        Version::V1 => format!("{}/{name}", hierarchy.mount),
+        Version::V2 => format!("{}/quietcore-{name}", hierarchy.mount),
     }
+}
+
+/// v1: directory of the set that takes everything else, unless an intent gives it another name.
+#[must_use]
+pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
+    format!("{}/housekeeping", hierarchy.mount)
 }
 
 /// What an intent stands for.

@@ -6,6 +6,7 @@
 //! and comes back before the partition goes: when that ends, the kernel gives tasks the CPUs that are online then, and
 //! never adds one that comes later (seen on 6.1).
 
+mod by_name;
 mod check_interval;
 mod compact_unevictable_allowed;
 mod compaction_proactiveness;
@@ -57,14 +58,14 @@ mod wq_sysfs_cpumask;
 mod writeback_numa;
 mod xps_cpus;
 
-pub use declare::{Knob, Presence, Taken, Takes};
+pub use declare::{Because, Knob, Presence, Taken, Takes};
 pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;
 pub use pm_qos_resume_latency_us::{is_tighter as is_tighter_latency, path as resume_latency_path};
 
-use crate::Refusal;
 use crate::words::nearest;
+use crate::{Intent, Refusal};
 
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
@@ -127,6 +128,14 @@ pub fn knob(name: &str) -> Option<&'static Knob> {
 pub fn of_change(id: &str) -> Option<&'static Knob> {
     let name = id.split('/').next().unwrap_or_default();
     KNOBS.iter().copied().find(|knob| knob.name == name)
+}
+
+/// Whether an intent takes a knob, because of its profile or by name.
+#[must_use]
+pub fn takes(intent: &Intent, knob: &str) -> bool {
+    KNOBS
+        .iter()
+        .any(|row| row.name == knob && row.because(intent).is_some())
 }
 
 /// As [`knob`], for a name that somebody typed.

@@ -19,6 +19,7 @@ mod neighbours;
 pub mod parameters;
 mod refusal;
 mod scene;
+mod scene_findings;
 pub mod settings;
 mod sharing;
 mod taken;
@@ -28,12 +29,12 @@ pub use boot_line::{BootLine, BootWish, boot_line};
 pub use change::{Action, Change, ChangeKind, Compare, Movers, OnRefusal, Undo};
 pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
-pub use finding_ids::{FindingRow, findings};
-pub use intent::{Intent, IntentKind, PartitionName, Profile};
-pub use knobs::{KNOBS, Knob, Presence, Taken, Takes};
+pub use finding_ids::FindingRow;
+pub use intent::{Intent, IntentKind, PartitionName, Profile, housekeeping_set_path, partition_path};
+pub use knobs::{Because, KNOBS, Knob, Presence, Taken, Takes, takes};
 pub use refusal::Refusal;
-pub use scene::{Scene, housekeeping_set_path, partition_path, unsupported_kernel};
-pub use taken::{Because, State, TakenKnob, takes};
+pub use scene::{Scene, unsupported_kernel};
+pub use taken::{State, TakenKnob};
 
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
@@ -102,7 +103,7 @@ pub fn plan_beside(
         without: intent.without.iter().cloned().collect(),
         boot_line: boot.line,
         changes: Vec::new(),
-        findings: scene.findings(),
+        findings: scene_findings::findings(&scene),
         found: settings.clone(),
     };
     taken::plan_knobs(&scene, &mut plan);
@@ -110,6 +111,16 @@ pub fn plan_beside(
     plan.findings.extend(boot.findings);
     refuse_unsafe(&plan)?;
     Ok(plan)
+}
+
+/// Every finding but those about boot lines.
+pub fn findings() -> impl Iterator<Item = FindingRow> {
+    let chosen = choose::rule_findings().map(|(id, what)| FindingRow {
+        id,
+        about: "chosen CPUs",
+        what,
+    });
+    finding_ids::rows().chain(chosen)
 }
 
 /// Section 6 of the design: after planning too, every write is held against the safety rules, so that a wrong

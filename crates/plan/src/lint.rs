@@ -4,6 +4,7 @@
 //! list is [`RULES`]. A rule's level is the highest that it gives: what depends on an unknown fact is `info`.
 
 mod clock;
+mod cpu_list;
 mod cpus;
 mod empty;
 mod facts;
@@ -14,6 +15,7 @@ mod isolcpus;
 mod line;
 mod memory;
 mod names;
+mod occurrence;
 mod pasted;
 mod power;
 mod rcu;
@@ -154,6 +156,6 @@ fn finding(rule: &Rule, hit: Hit) -> Finding {
     } else {
         format!("{}: {}", hit.evidence, rule.truth)
     };
-    Finding::new(hit.level.unwrap_or(rule.level), rule.id, hit.subject, message)
+    Finding::of_rule(hit.level.unwrap_or(rule.level), rule.id, hit.subject, message)
         .fix(hit.fix.unwrap_or_else(|| rule.fix.to_owned()))
 }

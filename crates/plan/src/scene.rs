@@ -1,8 +1,8 @@
 //! The machine and the intent side by side, with what every knob needs worked out once.
 
-use crate::{Finding, Intent, Knob, Level, Refusal};
+use crate::{Finding, Intent, Level, Refusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
-use machine::{CpuId, CpuSet, Hierarchy, Machine, Owner, Settings, Version};
+use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
 /// What a knob plans from.
 pub struct Scene<'a> {
@@ -105,13 +105,6 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// The value that was asked for by name, else the usual one.
-    #[must_use]
-    pub fn value_of(&self, knob: &Knob) -> &str {
-        let asked = self.intent.with.get(knob.name).and_then(Option::as_deref);
-        asked.unwrap_or(knob.usual)
-    }
-
     /// The isolated CPUs.
     #[must_use]
     pub fn isolated(&self) -> &CpuSet {
@@ -157,65 +150,6 @@ impl<'a> Scene<'a> {
             .collect();
         (!local.is_empty() && nodes.len() > 1).then(|| local.to_string())
     }
-
-    /// What is unwise or limited about this intent on this machine, whatever the knobs do.
-    pub(crate) fn findings(&self) -> Vec<Finding> {
-        let isolated = self.isolated();
-        let mut findings: Vec<Finding> = unsupported_kernel(&self.machine.kernel).into_iter().collect();
-        findings.extend(crate::choose::findings(self.machine, isolated));
-        if isolated.len() > 1 && !self.intent.balances_inside() {
-            findings.push(
-                Finding::new(
-                    Level::Info,
-                    "no-balancing",
-                    isolated.to_string(),
-                    "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
-                )
-                .fix("pin each thread, for example with `quietcore run --cpus`"),
-            );
-        }
-        findings.extend(crate::neighbours::findings(self));
-        for owner in &self.machine.cgroups.owners {
-            let (id, message, sets) = match owner {
-                Owner::Cset => (
-                    "owner-cset",
-                    "cset made cpusets on this machine",
-                    ["/system", "/user"],
-                ),
-                Owner::Partrt => (
-                    "owner-partrt",
-                    "partrt made cpusets on this machine",
-                    ["/nrt", "/rt"],
-                ),
-                Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,
-            };
-            // Our front ends of these names make them too.
-            if sets.iter().all(|set| self.is_or_will_be_ours(set)) {
-                continue;
-            }
-            findings.push(
-                Finding::new(Level::Warning, id, "cgroups", message)
-                    .fix("take them back first, for example with `cset shield --reset` or `partrt undo`"),
-            );
-        }
-        findings
-    }
-}
-
-/// Directory of a partition's cgroup. On v1 it is `/NAME`, because Machinekit and partrt users name it so; on
-/// v2 it stands beside the slices of systemd and so says whose it is.
-#[must_use]
-pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
-    match hierarchy.version {
-        Version::V1 => format!("{}/{name}", hierarchy.mount),
-        Version::V2 => format!("{}/quietcore-{name}", hierarchy.mount),
-    }
-}
-
-/// v1: directory of the set that takes everything else, unless an intent gives it another name.
-#[must_use]
-pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
-    format!("{}/housekeeping", hierarchy.mount)
 }
 
 /// That a kernel is older than every kernel that we know.

@@ -1,6 +1,6 @@
 //! Which knobs an intent takes, because of its profile or by name, and what came of each.
 
-use crate::{Finding, Intent, KNOBS, Knob, Level, Plan, Presence, Scene, Taken};
+use crate::{Because, Finding, KNOBS, Knob, Level, Plan, Presence, Scene};
 use serde::Serialize;
 
 /// One knob of a plan.
@@ -16,16 +16,6 @@ pub struct TakenKnob {
     pub state: State,
 }
 
-/// Why a knob was taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Because {
-    /// The profile holds it.
-    Profile,
-    /// The user named it.
-    Name,
-}
-
 /// What came of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,27 +28,10 @@ pub enum State {
     Absent,
 }
 
-/// Whether an intent takes a knob, because of its profile or by name.
-#[must_use]
-pub fn takes(intent: &Intent, knob: &str) -> bool {
-    KNOBS
-        .iter()
-        .any(|row| row.name == knob && because(intent, row).is_some())
-}
-
-/// Why an intent takes a knob; `None` where it does not.
-fn because(intent: &Intent, knob: &Knob) -> Option<Because> {
-    if intent.with.contains_key(knob.name) {
-        return Some(Because::Name);
-    }
-    let in_profile = matches!(knob.taken, Taken::From(profile) if profile <= intent.profile);
-    (in_profile && !intent.without.contains(knob.name)).then_some(Because::Profile)
-}
-
 /// Adds the changes and findings of every knob that the intent takes.
 pub(crate) fn plan_knobs(scene: &Scene, plan: &mut Plan) {
     for knob in KNOBS {
-        let Some(because) = because(scene.intent, knob) else {
+        let Some(because) = knob.because(scene.intent) else {
             continue;
         };
         let before = plan.changes.len();

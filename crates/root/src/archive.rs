@@ -1,7 +1,7 @@
 //! Unpacks a tar archive, plain or compressed, into a [`Tree`]. Told by its content, never by its name.
 
 use crate::RootError;
-use crate::captured::{hostile, not_a_machine};
+use crate::capture_rules::{hostile, not_a_machine};
 use crate::tree::{Tree, TreeBuilder};
 use crate::zstd::ZstdFrames;
 use std::borrow::Cow;

@@ -4,7 +4,7 @@
 //! Only where it refuses, for an absolute link or for want of the call, we walk name by name ourselves, each
 //! opened without following links.
 
-use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
+use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
 use crate::live::{each_line, is_absence, kind_of, list, read_whole};
 use crate::{Entry, Kind, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};

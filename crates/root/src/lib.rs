@@ -7,6 +7,7 @@
 mod archive;
 mod ask;
 mod attributes;
+mod capture_rules;
 mod captured;
 pub mod datagram;
 pub mod descriptor;

@@ -8,7 +8,7 @@ mod store;
 
 pub(crate) use builder::TreeBuilder;
 
-use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
+use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
 use crate::live::{each_line, too_large};
 use crate::{Entry, Kind, RootError, Stands};
 use listing::{Listing, Record, Sort};

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cycles;
 mod house;
+mod module_paths;
+mod module_tokens;
 mod support;
 mod test_files;

@@ -1,7 +1,8 @@
 //! What was done by hand beside partitions: it gives back what it found, step by step, and shares with others only the
 //! controllers that were handed down.
 
-use super::step::{take_back, wills};
+use super::change::take_back;
+use super::step::wills;
 use super::{Force, Undone};
 use crate::ApplyError;
 use crate::entry::Entry;

@@ -1,7 +1,8 @@
 //! Taking back one layer while others may stay: what has to be decided before, and the order of the steps.
 
+use super::change::take_back;
 use super::offline::{self, Returned};
-use super::step::{Step, take_back, wills};
+use super::step::{Step, wills};
 use super::{Force, Undone, by_hand, cycle, say, sets, sharing, unban, verify, waiting, workers};
 use crate::home::Map;
 use crate::journal::Journal;

@@ -1,8 +1,9 @@
 //! What several layers share: the file, set or task that each of them touched, and taking back what one of them did to
 //! it while others stay.
 
+use super::change::{restore_shared, take_back};
 use super::shared::SharedFile;
-use super::step::{Step, Will, restore_shared, take_back, wills};
+use super::step::{Step, Will, wills};
 use super::{Force, Undone};
 use crate::ApplyError;
 use crate::entry::Entry;

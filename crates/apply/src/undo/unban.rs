@@ -84,7 +84,7 @@ pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) ->
     let Some(number) = irq_of(path) else { return false };
     let look = || {
         let machine = Machine::read(system.root()).with_tasks(system.root());
-        irqbalance::running(&machine).map(|daemon| Placer {
+        machine.irqbalance().map(|daemon| Placer {
             pid: daemon.pid,
             left_alone: irqbalance::left_alone(system.root(), daemon),
         })

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::option::{DatOption, id};
-use crate::layout::Endian;
+use crate::endian::Endian;
 
 /// Makes nanoseconds of the time stamp counter: `ticks * multiplier >> shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

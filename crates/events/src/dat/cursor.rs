@@ -1,7 +1,7 @@
 //! Reads a file number by number, and says where it ended too early.
 
 use super::error::DatError;
-use crate::layout::Endian;
+use crate::endian::Endian;
 
 /// A place in a file or in an unpacked section of it.
 #[derive(Clone, Copy)]

@@ -2,10 +2,11 @@
 
 use super::cursor::Cursor;
 use super::error::DatError;
+use crate::endian::Endian;
 use crate::error::FormatError;
 use crate::format::Format;
 use crate::formats::Formats;
-use crate::layout::{Endian, Layout};
+use crate::layout::Layout;
 use crate::names::KernelNames;
 use std::collections::HashMap;
 

@@ -6,7 +6,7 @@
 use super::description::{Description, FTRACE};
 use super::option::{DatOption, id};
 use super::{Buffer, MAGIC};
-use crate::layout::Endian;
+use crate::endian::Endian;
 
 /// One trace buffer that is to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

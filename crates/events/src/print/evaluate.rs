@@ -1,10 +1,10 @@
 //! What the expressions of a `print fmt:` line come to, for one event.
 
+use super::address_names::Names;
 use super::expression::{Expression, Place};
-use super::render::Names;
+use crate::endian::Endian;
 use crate::field::{Field, Shape};
 use crate::format::Format;
-use crate::layout::Endian;
 
 /// What an event is printed from.
 pub(super) struct Scene<'a> {

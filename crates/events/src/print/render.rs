@@ -2,45 +2,9 @@
 
 use super::evaluate::{Scene, Value, cut, mask, of_field, value};
 use super::expression::{Conversion, Measure, Piece, Printing};
+use crate::endian::Endian;
 use crate::field::Shape;
-use crate::layout::Endian;
 use std::fmt::Write;
-
-/// A function, and where in it an address points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Symbol<'a> {
-    /// Its name.
-    pub function: &'a str,
-    /// Bytes from its beginning.
-    pub offset: u64,
-    /// Its bytes; 0 when nobody knows.
-    pub size: u64,
-    /// `[module]` that it belongs to.
-    pub module: Option<&'a str>,
-}
-
-/// Names of addresses, which only the kernel that wrote the event knows (`/proc/kallsyms`, `printk_formats`).
-pub trait Names {
-    /// The function that holds an address.
-    fn symbol(&self, address: u64) -> Option<Symbol<'_>>;
-
-    /// The text that stands at an address of the kernel.
-    fn text(&self, address: u64) -> Option<&str>;
-}
-
-/// No names: addresses stay numbers.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoNames;
-
-impl Names for NoNames {
-    fn symbol(&self, _: u64) -> Option<Symbol<'_>> {
-        None
-    }
-
-    fn text(&self, _: u64) -> Option<&str> {
-        None
-    }
-}
 
 /// Prints an event in its own words. What a truncated payload lacks is shown as `?`.
 pub(super) fn print(out: &mut String, printing: &Printing, scene: &Scene) {

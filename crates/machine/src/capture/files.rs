@@ -304,7 +304,9 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
 /// What irqbalance starts with: its unit, environment files that the unit names, and the command line of the daemon that runs.
 pub(super) fn of_irqbalance(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
     let pattern = |trim| move |path| Pattern { path, trim };
-    let daemon = irqbalance::running(machine).map(|daemon| irqbalance::command_line(daemon.pid));
+    let daemon = machine
+        .irqbalance()
+        .map(|daemon| irqbalance::command_line(daemon.pid));
     let whole = irqbalance::unit_patterns().chain(daemon);
     let mut patterns: Vec<Pattern> = whole.map(pattern(Trim::Nothing)).collect();
     patterns.extend(environment.into_iter().map(pattern(Trim::IrqbalanceVariables)));

@@ -2,7 +2,7 @@
 //!
 //! `cputree.c: setup_banned_cpus` reads two variables of its environment; irqbalance(1), section ENVIRONMENT VARIABLES.
 
-use super::service::{Service, Variable, is_unit};
+use super::service::{FILES, Service, Variable, assigned, is_unit};
 use crate::CpuSet;
 use crate::reading::Reader;
 
@@ -24,13 +24,6 @@ impl ConfiguredBan {
         self.paths.iter().any(|path| is_unit(path))
     }
 }
-
-/// Files that hold its environment, by distribution.
-pub(super) const FILES: [&str; 3] = [
-    "/etc/default/irqbalance",
-    "/etc/sysconfig/irqbalance",
-    "/etc/irqbalance.env",
-];
 
 /// The variables that name CPUs to ban: the mask counts before the list, as in [`super::own_bans`].
 const MASK: &str = "IRQBALANCE_BANNED_CPUS";
@@ -72,17 +65,6 @@ fn parse_ban(path: &str, text: &str) -> Option<ConfiguredBan> {
         })
     };
     ban(value(MASK), value(LIST))
-}
-
-/// The last value of a variable in an environment file, without quotes.
-pub(super) fn assigned<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    let of_line = |line| {
-        let line = str::trim(line);
-        let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
-        let value = line.strip_prefix(name)?.strip_prefix('=')?.trim();
-        Some(value.trim_matches(['"', '\'']))
-    };
-    text.lines().filter_map(of_line).next_back()
 }
 
 /// The ban of both variables; an empty value counts as none.

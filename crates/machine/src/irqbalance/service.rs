@@ -5,7 +5,6 @@
 //! assignment drops what was assigned before (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
 //! `config_parse_unit_env_file`). Specifiers and patterns in names of files are not expanded.
 
-use super::configured::{FILES, assigned};
 use crate::reading::Reader;
 use root::Kind;
 use std::collections::BTreeMap;
@@ -19,6 +18,13 @@ const DIRECTORIES: [&str; 5] = [
     "/lib/systemd/system",
 ];
 const UNIT: &str = "irqbalance.service";
+
+/// Files that hold its environment, by distribution.
+pub(super) const FILES: [&str; 3] = [
+    "/etc/default/irqbalance",
+    "/etc/sysconfig/irqbalance",
+    "/etc/irqbalance.env",
+];
 
 /// An environment file is no larger, in bytes.
 const MAX_FILE: usize = 256 << 10;
@@ -213,6 +219,17 @@ fn words(value: &str) -> Vec<String> {
     }
     words.extend(word);
     words
+}
+
+/// The last value of a variable in an environment file, without quotes.
+pub(super) fn assigned<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let of_line = |line| {
+        let line = str::trim(line);
+        let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
+        let value = line.strip_prefix(name)?.strip_prefix('=')?.trim();
+        Some(value.trim_matches(['"', '\'']))
+    };
+    text.lines().filter_map(of_line).next_back()
 }
 
 #[cfg(test)]

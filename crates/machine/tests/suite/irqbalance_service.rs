@@ -223,7 +223,7 @@ fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
     );
     let left_alone = |root: &Root| {
         let machine = Machine::read(root).with_tasks(root);
-        let daemon = irqbalance::running(&machine).unwrap();
+        let daemon = machine.irqbalance().unwrap();
         irqbalance::left_alone(root, daemon)
             .into_iter()
             .collect::<Vec<_>>()

@@ -1,8 +1,9 @@
 //! Makes a result of what was collected, at the end and in between.
 
-use super::running::Collection;
-use super::{Closing, Moment};
+use super::collection::Collection;
 use crate::conditions::{self, Idle, Scene};
+use crate::finish::Closing;
+use crate::result::Moment;
 use crate::{
     Broke, Environment, GAPS_KEPT, Measurement, Note, SCHEMA, ThreadResult, findings, finish, labels,
 };

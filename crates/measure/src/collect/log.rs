@@ -1,6 +1,6 @@
 //! The gaps of one emptying of the rings, on their way to the file of `--gaps` and to whoever joins them with a trace.
 
-use super::running::Collection;
+use super::collection::Collection;
 use crate::accumulate::Cause;
 use crate::counter::{Pace, Source};
 use crate::gaps::{Entry, GapFile};

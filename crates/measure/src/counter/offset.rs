@@ -5,8 +5,7 @@
 
 use super::Source;
 use crate::clock;
-use crate::sampler::{notify, wait_until};
-use crate::shared::Track;
+use crate::shared::{Track, notify, wait_until};
 use machine::CpuId;
 use std::sync::atomic::Ordering;
 

@@ -1,13 +1,13 @@
 //! The honest facts of the counter that a thread has read.
 
-use super::{get, is_done};
+use super::{Closing, get, is_done};
 use crate::Lane;
-use crate::collect::{Closing, Facts};
 use crate::counter::invariance::invariant;
 use crate::counter::offset::Offset;
 use crate::counter::readable_in_user_space;
 use crate::counter::slope::slope;
 use crate::counter::{Pace, Pair, Source};
+use crate::counter_facts::Facts;
 use crate::sampler::Job;
 use crate::shared::Track;
 use crate::{Counter, CounterOffset, CounterRate};

@@ -1,34 +1,10 @@
 //! Whether the machine is as `/etc/quietcore.toml` declares it, at run time and on the boot line: one intention, one verdict.
 
-use super::{Answer, Evidence, Outcome, Truth};
+use super::{Answer, Declared, Evidence, Outcome, Truth};
 use crate::declared::{BootPart, ComesBack};
 use crate::lint::Line;
 use machine::CpuSet;
 use serde::Serialize;
-
-/// A partition that `/etc/quietcore.toml` declares.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
-    /// Its name.
-    pub name: String,
-    /// Its CPUs, or why they are not known here.
-    pub cpus: Result<CpuSet, String>,
-    /// Whether the boot line belongs to it.
-    pub boot: BootPart,
-    /// Whether it comes back at boot.
-    pub comes_back: ComesBack,
-}
-
-/// A partition of ours that is in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InForce {
-    /// Its name.
-    pub name: String,
-    /// Its CPUs.
-    pub cpus: CpuSet,
-    /// What was applied and does not hold any more.
-    pub drift: Vec<String>,
-}
 
 /// Whether one agrees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,6 +1,5 @@
-//! One parameter beside everything that is known, as the families ask about it.
+//! One parameter beside everything that is known, and what a family of parameters declares to be asked about it.
 
-use super::family::Family;
 use super::{Answer, CountedCpu, Evidence, Truth, Window};
 use crate::lint::{LISTS, Line, is_empty_list, parse_cpus};
 use crate::parameters::ParameterRow;
@@ -120,6 +119,20 @@ impl Case<'_> {
             Window::Nothing { why } => Err(why),
         }
     }
+}
+
+/// Parameters that are asked about in one way.
+pub(crate) struct Family {
+    /// Their names.
+    pub names: &'static [&'static str],
+    /// Parts of messages by which the kernel refuses them.
+    pub complaints: &'static [&'static str],
+    /// Rules about boot lines whose error leaves them understood and without effect.
+    pub defeated_by: &'static [&'static str],
+    /// Whether the kernel shows that it took it; `None` where only its messages can tell.
+    pub understood: fn(&Case) -> Option<Answer>,
+    /// Whether its effect is there.
+    pub works: fn(&Case) -> Answer,
 }
 
 /// A time as people read it.

@@ -1,8 +1,8 @@
 //! What the answers are taken from. All of it is data, so that a lie in any of it can be rehearsed.
 
-use crate::boot_check::{Declared, InForce};
+use crate::declared::{BootPart, ComesBack};
 use crate::lint::Facts;
-use machine::{CpuId, Machine, Settings};
+use machine::{CpuId, CpuSet, Machine, Settings};
 use serde::Serialize;
 
 /// Everything that is known about a boot.
@@ -33,6 +33,30 @@ impl Evidence<'_> {
         let line = self.machine.kernel.cmdline.as_ref();
         line.map(|line| line.text.as_str()).unwrap_or_default()
     }
+}
+
+/// A partition that `/etc/quietcore.toml` declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its name.
+    pub name: String,
+    /// Its CPUs, or why they are not known here.
+    pub cpus: Result<CpuSet, String>,
+    /// Whether the boot line belongs to it.
+    pub boot: BootPart,
+    /// Whether it comes back at boot.
+    pub comes_back: ComesBack,
+}
+
+/// A partition of ours that is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Its name.
+    pub name: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// What was applied and does not hold any more.
+    pub drift: Vec<String>,
 }
 
 /// Words that quietcore wrote together.

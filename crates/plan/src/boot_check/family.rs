@@ -1,22 +1,8 @@
-//! What a family of parameters declares, and the list of them.
+//! The list of the families of parameters.
 
-use super::case::Case;
-use super::{Answer, irqaffinity, isolcpus, nohz_full, rcu_nocbs, shown, workqueue};
+use super::case::Family;
+use super::{irqaffinity, isolcpus, nohz_full, rcu_nocbs, shown, workqueue};
 use machine::same_name;
-
-/// Parameters that are asked about in one way.
-pub(crate) struct Family {
-    /// Their names.
-    pub names: &'static [&'static str],
-    /// Parts of messages by which the kernel refuses them.
-    pub complaints: &'static [&'static str],
-    /// Rules about boot lines whose error leaves them understood and without effect.
-    pub defeated_by: &'static [&'static str],
-    /// Whether the kernel shows that it took it; `None` where only its messages can tell.
-    pub understood: fn(&Case) -> Option<Answer>,
-    /// Whether its effect is there.
-    pub works: fn(&Case) -> Answer,
-}
 
 /// Every family.
 pub(crate) const FAMILIES: &[&Family] = &[

@@ -1,8 +1,7 @@
 //! `irqaffinity=`: `/proc/irq/default_smp_affinity`, and the interrupts of devices that were counted.
 
 use super::Answer;
-use super::case::{Case, seconds};
-use super::family::Family;
+use super::case::{Case, Family, seconds};
 
 /// The family.
 pub(super) const FAMILY: Family = Family {

@@ -1,8 +1,7 @@
 //! `isolcpus=`: `/sys/devices/system/cpu/isolated`, and who is there nevertheless.
 
 use super::Answer;
-use super::case::Case;
-use super::family::Family;
+use super::case::{Case, Family};
 use crate::lint::Isolcpus;
 use machine::{CpuSet, Interrupt, Task};
 

@@ -1,7 +1,6 @@
 //! `nohz_full=`: `/sys/devices/system/cpu/nohz_full`, and ticks counted while something runs there.
 
-use super::case::{Case, seconds};
-use super::family::Family;
+use super::case::{Case, Family, seconds};
 use super::{Answer, Busy};
 use machine::CpuSet;
 

@@ -1,7 +1,6 @@
 //! `rcu_nocbs=` and `rcu_nocb_poll`: the message about offloaded CPUs, and the threads that take their callbacks.
 
-use super::case::Case;
-use super::family::Family;
+use super::case::{Case, Family};
 use super::{Answer, Truth};
 use machine::CpuSet;
 

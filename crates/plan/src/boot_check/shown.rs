@@ -1,7 +1,6 @@
 //! Parameters whose effect one file shows, and those of isolation that no file shows.
 
-use super::case::Case;
-use super::family::Family;
+use super::case::{Case, Family};
 use super::{Answer, Truth};
 use machine::{Parameter, same_name};
 

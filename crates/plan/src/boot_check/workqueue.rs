@@ -1,8 +1,7 @@
 //! `workqueue.unbound_cpus=`: `/sys/devices/virtual/workqueue/cpumask`.
 
 use super::Answer;
-use super::case::Case;
-use super::family::Family;
+use super::case::{Case, Family};
 
 /// The family.
 pub(super) const FAMILY: Family = Family {

@@ -32,14 +32,14 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
             if place == 0 {
                 message = format!("{message}; {}", rule.because);
             }
-            findings.push(Finding::new(level, rule.id, subject(share), message).fix((breach.fix)(share)));
+            findings.push(Finding::of_rule(level, rule.id, subject(share), message).fix((breach.fix)(share)));
         }
         if let Some(more) = shares.get(SHOWN..).filter(|more| !more.is_empty()) {
             let cpus = more
                 .iter()
                 .fold(CpuSet::new(), |all, share| all.or(&share.isolated));
             let message = format!("the same is so of {} more places", more.len());
-            findings.push(Finding::new(level, rule.id, format!("cpu{cpus}"), message));
+            findings.push(Finding::of_rule(level, rule.id, format!("cpu{cpus}"), message));
         }
     }
     findings.extend(limits_broken(machine, set, &wish));

@@ -1,7 +1,8 @@
 //! What a knob declares. `plan`, `apply`, `explain` and the manual all read this one declaration.
 
 use crate::parameters::Price;
-use crate::{Plan, Profile, Refusal, Scene};
+use crate::{Intent, Plan, Profile, Refusal, Scene};
+use serde::Serialize;
 
 /// One kernel mechanism: what it is and how an intent uses it.
 #[derive(Debug)]
@@ -51,6 +52,16 @@ pub enum Taken {
     From(Profile),
     /// Only the user who names it: it has a price in safety, or whether it helps depends on the program.
     ByName,
+}
+
+/// Why a knob was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// The profile holds it.
+    Profile,
+    /// The user named it.
+    Name,
 }
 
 /// Whether the machine has what a knob turns.
@@ -173,6 +184,15 @@ impl Knob {
         })
     }
 
+    /// Why an intent takes a knob; `None` where it does not.
+    pub(crate) fn because(&self, intent: &Intent) -> Option<Because> {
+        if intent.with.contains_key(self.name) {
+            return Some(Because::Name);
+        }
+        let in_profile = matches!(self.taken, Taken::From(profile) if profile <= intent.profile);
+        (in_profile && !intent.without.contains(self.name)).then_some(Because::Profile)
+    }
+
     /// What a refusal with this error number means here.
     #[must_use]
     pub fn refusal(&self, errno: i32) -> Option<&'static str> {
@@ -180,6 +200,15 @@ impl Knob {
             .iter()
             .find(|(number, _)| *number == errno)
             .map(|(_, words)| *words)
+    }
+}
+
+impl Scene<'_> {
+    /// The value that was asked for by name, else the usual one.
+    #[must_use]
+    pub fn value_of(&self, knob: &Knob) -> &str {
+        let asked = self.intent.with.get(knob.name).and_then(Option::as_deref);
+        asked.unwrap_or(knob.usual)
     }
 }
 

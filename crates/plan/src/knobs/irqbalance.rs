@@ -28,7 +28,7 @@ pub(super) const KNOB: Knob = Knob {
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     plan.findings.extend(configured(scene));
-    let Some(daemon) = irqbalance::running(scene.machine) else {
+    let Some(daemon) = scene.machine.irqbalance() else {
         return Presence::Absent;
     };
     let boot = scene.machine.isolation.boot_isolated.as_ref();
@@ -37,7 +37,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     if known(boot) || known(tick) {
         return Presence::Here;
     }
-    if !irqbalance::listens(scene.machine, daemon.pid) {
+    if !scene.machine.has_irqbalance_socket(daemon.pid) {
         plan.findings
             .push(advice(scene.machine, scene.isolated(), daemon.pid, ""));
         return Presence::Here;
@@ -64,7 +64,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 fn configured(scene: &Scene) -> Vec<Finding> {
     let (machine, isolated) = (scene.machine, scene.isolated());
     // One that is told over its socket bans what it is told until it ends.
-    let is_told = irqbalance::running(machine).is_some_and(|daemon| irqbalance::listens(machine, daemon.pid));
+    let is_told = machine
+        .irqbalance()
+        .is_some_and(|daemon| machine.has_irqbalance_socket(daemon.pid));
     let bans = machine.irqbalance_bans.iter();
     bans.filter_map(|ban| {
         let paths = ban.paths.join(", ");

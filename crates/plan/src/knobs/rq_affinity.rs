@@ -69,7 +69,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 
 /// Whether an interrupt stays on an isolated CPU: because the kernel keeps it there, or because it is to be left.
 fn has_stuck_interrupt(scene: &Scene) -> bool {
-    let all_stay = !crate::taken::takes(scene.intent, "irq_affinity");
+    let all_stay = !super::takes(scene.intent, "irq_affinity");
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     interrupts.iter().any(|interrupt| {
         let may_fire = interrupt

@@ -1,12 +1,8 @@
-//! Which occurrence of a repeated `nohz_full=` or `isolcpus=` the kernel obeys.
-//!
-//! From 4.15 on both go to `housekeeping_setup` (`kernel/sched/isolation.c`). It stores the first list of each type and drops a
-//! later parameter with another list of a stored type ("nohz_full= must match isolcpus="); up to 5.17 there is one mask for all
-//! types. Up to 4.14 each occurrence replaces the one before it (`tick_nohz_full_setup`, `isolated_cpu_setup`).
+//! Rules about a repeated `isolcpus=`. [`super::occurrence`] says which one the kernel obeys, and where that is from.
 
-use super::facts::Facts;
 use super::isolcpus::raw;
-use super::line::{Isolcpus, Line, Word, is_empty_list, parse_cpus};
+use super::line::{Isolcpus, Line};
+use super::occurrence::clash;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 
@@ -84,54 +80,4 @@ fn replaced(line: &Line) -> Vec<Hit> {
             hit.at(level).drop([one.word])
         })
         .collect()
-}
-
-/// Whether the first occurrence counts and not the last.
-pub(super) fn first_counts(facts: &Facts) -> bool {
-    facts.since((4, 15)) != Some(false)
-}
-
-/// The `nohz_full=` that counts. One that the kernel does not store leaves room for the next.
-pub(super) fn nohz_full<'a, 'b>(line: &'b Line<'a>) -> Option<(usize, &'b Word<'a>)> {
-    if !first_counts(line.facts) {
-        return line.last("nohz_full");
-    }
-    line.all("nohz_full")
-        .find(|(_, word)| is_stored(word.value(), line.facts))
-        .or_else(|| line.last("nohz_full"))
-}
-
-/// Whether the kernel keeps a list. It keeps an empty one from 5.14 to 6.8.
-fn is_stored(list: &str, facts: &Facts) -> bool {
-    match is_empty_list(list) {
-        true => facts.since((5, 14)) == Some(true) && facts.since((6, 9)) == Some(false),
-        false => parse_cpus(list, facts).is_ok(),
-    }
-}
-
-/// Every `isolcpus=` that the kernel obeys.
-pub(super) fn obeyed<'a>(all: &'a [Isolcpus], facts: &Facts) -> Vec<&'a Isolcpus> {
-    if !first_counts(facts) {
-        return all.last().into_iter().collect();
-    }
-    let mut obeyed: Vec<&Isolcpus> = Vec::new();
-    for one in all.iter().filter(|one| one.cpus.is_some()) {
-        let contradicts = |other: &&Isolcpus| clash(other, one, facts) && other.cpus != one.cpus;
-        // The same again changes nothing: a line may have thousands of them.
-        if !obeyed
-            .iter()
-            .any(|other| contradicts(other) || other.is_like(one))
-        {
-            obeyed.push(one);
-        }
-    }
-    obeyed
-}
-
-/// Whether two occurrences must name the same CPUs.
-fn clash(one: &Isolcpus, other: &Isolcpus, facts: &Facts) -> bool {
-    let shared = ["domain", "managed_irq", "nohz"]
-        .iter()
-        .any(|flag| one.has(flag) && other.has(flag));
-    shared || facts.since((5, 18)) == Some(false)
 }

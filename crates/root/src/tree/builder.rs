@@ -5,7 +5,7 @@ use super::Tree;
 use super::listing::{Record, Sort, encode, u32_of};
 use super::store::{Span, Store};
 use crate::RootError;
-use crate::captured::{TOP_NAMES, hostile};
+use crate::capture_rules::{TOP_NAMES, hostile};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;

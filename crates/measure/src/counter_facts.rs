@@ -31,7 +31,7 @@ const DISTRUST: &[&str] = &["Marking TSC unstable", "Marking clocksource 'tsc"];
 
 impl Facts {
     /// Before the window, while all threads are ready and sleep.
-    pub(super) fn before(job: &Job<'_>, root: &Root, environment: &Environment) -> Facts {
+    pub(crate) fn before(job: &Job<'_>, root: &Root, environment: &Environment) -> Facts {
         Facts {
             rate: kernel_rate::rate(job.counter, root),
             offsets: offsets(job),
@@ -41,7 +41,7 @@ impl Facts {
     }
 
     /// After it: the kernel may have changed its mind about the counter meanwhile.
-    pub(super) fn after(&mut self, root: &Root) {
+    pub(crate) fn after(&mut self, root: &Root) {
         let now = root.value(CURRENT).ok().flatten();
         if now != self.clocksource {
             self.distrust = distrust(root).or(self.distrust.take());
@@ -50,7 +50,7 @@ impl Facts {
     }
 
     /// What is to be said about the clock source.
-    pub(super) fn notes(&self, environment: &Environment, counter: Source) -> Vec<Note> {
+    pub(crate) fn notes(&self, environment: &Environment, counter: Source) -> Vec<Note> {
         let mut notes = Vec::new();
         if let (Some(then), Some(now)) = (&environment.clocksource, &self.clocksource)
             && then != now

@@ -1,0 +1,89 @@
+//! The way into a threaded partition on cgroup v2: the partition becomes threaded, and the process of each single thread waits in
+//! its domain ([`crate::threads`]).
+
+use super::batch;
+use crate::parcel::{Ground, Parcel, Passenger, Stay, Unit};
+use crate::threads::{dir_of, domain_of, is_populated, is_threaded, threads_of};
+use crate::{ApplyError, Event, Journal};
+use machine::Version;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes it possible to move the single threads among these parcels: empty partitions become threaded, and processes
+/// that are in another domain go to wait in that of the partition.
+///
+/// # Errors
+/// A journal that cannot be written. What the kernel refuses shows when the threads are moved.
+pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<(), ApplyError> {
+    let root = ground.system.root();
+    let mount = &ground.hierarchy.mount;
+    let mut waiting: BTreeMap<u32, String> = BTreeMap::new();
+    for parcel in parcels.iter().filter(|parcel| parcel.unit == Unit::Thread) {
+        let Some(task) = machine::tasks::read_one(root, parcel.tid) else {
+            continue;
+        };
+        let Some(cgroup) = machine::tasks::cgroup_of(root, parcel.tid, Version::V2) else {
+            continue;
+        };
+        let theirs = domain_of(root, mount, &cgroup);
+        let to = parcel.to.strip_prefix(mount.as_str()).unwrap_or(&parcel.to);
+        // A place in its own domain takes it: its process's own, or a threaded one there.
+        if theirs == domain_of(root, mount, to) {
+            continue;
+        }
+        if !is_threaded(root, &parcel.to) && !make_threaded(ground, journal, &parcel.to)? {
+            continue;
+        }
+        let wanted = domain_of(root, mount, to);
+        if theirs != wanted {
+            waiting.insert(task.pid, wanted);
+        }
+    }
+    for (pid, domain) in waiting {
+        wait_in(ground, journal, pid, &dir_of(mount, &domain))?;
+    }
+    Ok(())
+}
+
+/// Whether the cgroup takes single threads now. The word cannot be taken back, and goes with the cgroup.
+fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
+    if is_populated(ground.system.root(), dir) {
+        return Ok(false);
+    }
+    let path = format!("{dir}/cgroup.type");
+    journal.append(Event::Threading { path: path.clone() })?;
+    match ground.system.write(&path, "threaded") {
+        Ok(()) => Ok(is_threaded(ground.system.root(), dir)),
+        Err(error) if error.errno().is_some() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Moves a process with all its threads to where it waits. Those that it makes meanwhile go with it; they are looked
+/// at too, because before 6.2 the kernel gives them the CPUs of all partitions there.
+fn wait_in(ground: &Ground, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
+    let mut seen = BTreeSet::new();
+    loop {
+        let threads = threads_of(ground.system.root(), pid);
+        let tasks: Vec<Passenger> = threads
+            .into_iter()
+            .filter(|tid| seen.insert(*tid))
+            .map(|tid| Passenger {
+                tid,
+                pin: None,
+                policy: None,
+            })
+            .collect();
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let parcel = Parcel {
+            tid: pid,
+            unit: Unit::Process,
+            to: dir.to_owned(),
+            tasks,
+            later: Vec::new(),
+            stay: Stay::Waits,
+        };
+        batch(ground, journal, &[parcel])?;
+    }
+}

@@ -1,0 +1,269 @@
+//! Undoes one journalled change.
+
+use super::owner::give_back;
+use super::shared::SharedFile;
+use super::slice;
+use super::step::{Step, fail, gone};
+use super::unban::is_placed;
+use super::{Force, Undone};
+use crate::System;
+use crate::entry::Entry;
+use crate::error::ApplyError;
+use crate::home::Map;
+use crate::record::{After, Before, Outcome};
+use plan::{Action, Compare, Undo};
+
+/// Takes one thing back; `None` where that needs no step of its own.
+///
+/// # Errors
+/// What reading the machine met; refusals are in `undone`.
+pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+    match (&step.change.action, step.before) {
+        (
+            Action::Write {
+                undo: Undo::WithSet, ..
+            }
+            | Action::GiveFile {
+                undo: Undo::WithSet, ..
+            },
+            _,
+        ) => Ok(None),
+        (
+            Action::GiveFile { path, .. },
+            Before::Value {
+                value: Some(former), ..
+            },
+        ) => Ok(Some(give_back(map.system, step, path, former, undone))),
+        (
+            Action::Write {
+                path, value, compare, ..
+            },
+            Before::Value {
+                value: Some(former), ..
+            },
+        ) => {
+            let read_back = step.answer().and_then(|(_, after)| match after {
+                After::Value { value, .. } => value.clone(),
+                _ => None,
+            });
+            let ours: Vec<String> = [Some(value.clone()), read_back].into_iter().flatten().collect();
+            let wanted = Wanted {
+                path,
+                ours: &ours,
+                former,
+                unanswered: step.answer().is_none(),
+                compare: *compare,
+            };
+            Ok(Some(restore(map.system, step, &wanted, undone)))
+        }
+        (Action::StartSlice { unit, path, .. }, Before::Value { value: former, .. }) => {
+            let former = former.as_deref().unwrap_or_default();
+            Ok(Some(slice::stop(map.system, step, (unit, path), former, undone)))
+        }
+        (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
+        (Action::MakeSet { path }, Before::Absent) => remove_set(map, step, path, undone),
+        (Action::RemoveSet { path }, Before::Files { files }) => {
+            Ok(Some(make_again(map.system, step, path, files, undone)))
+        }
+        (Action::MoveTasks { to, .. }, Before::Tasks { tasks, crowd }) => {
+            let mut home = match crowd {
+                Some(_) => map.send_crowd(to),
+                None => 0,
+            };
+            let all = tasks.len() + crowd.as_ref().map_or(0, |crowd| crowd.tids.len());
+            let set = to.strip_prefix(map.mount).unwrap_or(to);
+            for task in tasks {
+                let there = machine::tasks::read_one(map.system.root(), task.key.tid)
+                    .filter(|now| now.key == task.key);
+                let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
+                let set = if set.is_empty() { "/" } else { set };
+                if there.is_some() && cgroup.as_deref() == Some(set) {
+                    let sent = match (step.layer.is_partition(), &task.cgroup) {
+                        // By hand a task may have gone from one set to the next: back to where this step found it.
+                        (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
+                        _ => map.send_home(task.key.tid),
+                    };
+                    match sent {
+                        Ok(_) => home += 1,
+                        Err(errno) => undone.failed.push(format!(
+                            "task {} ({}): {}",
+                            task.key.tid,
+                            task.comm,
+                            std::io::Error::from_raw_os_error(errno)
+                        )),
+                    }
+                }
+            }
+            let text = format!("{home} of {all} tasks went home");
+            Ok(Some(step.entry(None, Some(text), Outcome::Done)))
+        }
+        // Their masks come last, when the partition no longer cuts them.
+        _ => Ok(None),
+    }
+}
+
+struct Wanted<'a> {
+    path: &'a str,
+    /// Texts that are ours; the first is what we wrote.
+    ours: &'a [String],
+    former: &'a str,
+    /// Whether a write was begun and its outcome never recorded.
+    unanswered: bool,
+    compare: Compare,
+}
+
+/// As [`take_back`] for a file that several partitions share: it gets `wanted`, if what it holds is ours.
+pub(super) fn restore_shared(
+    system: &dyn System,
+    step: &Step,
+    file: &SharedFile,
+    wanted: &str,
+    ours: &[String],
+    undone: &mut Undone,
+) -> Entry {
+    let wanted = Wanted {
+        path: file.path,
+        ours,
+        former: wanted,
+        unanswered: file.is_unanswered(),
+        compare: file.compare,
+    };
+    restore(system, step, &wanted, undone)
+}
+
+fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undone) -> Entry {
+    let Wanted {
+        path,
+        ours,
+        former,
+        compare,
+        ..
+    } = *wanted;
+    let now = match system.root().value(path) {
+        Ok(Some(now)) => now,
+        // An interrupt, a cgroup or a CPU that is gone has nothing to give back.
+        Ok(None) => return gone(step, undone, path),
+        Err(error) if matches!(error.errno(), Some(libc::ENODEV | libc::ENXIO)) => {
+            return gone(step, undone, path);
+        }
+        Err(error) => return fail(step, undone, path, &error),
+    };
+    // `+cpuset` is taken back with `-cpuset`; everything else with the former text.
+    let written = ours.first().map_or("", String::as_str);
+    let (value, is_former) = match (compare, written.strip_prefix('+')) {
+        (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
+        _ => (compare.written(former).to_owned(), compare.same(&now, former)),
+    };
+    if is_former {
+        return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+    }
+    // Without an answer the process died, or the disk was full, right after the write: the kernel may have rounded
+    // what we wrote, and nobody noted to what.
+    let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
+    if !is_ours && step.force != Force::Restore {
+        if is_placed(system, path, undone) {
+            return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+        }
+        undone.drift.push(format!(
+            "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
+        ));
+        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+    }
+    // The kernel asks only whether a cgroup hands it further down; one that has something in its own files would lose it.
+    if value == "-cpuset" && compare == Compare::Word && slice::is_used(system, path) {
+        undone.drift.push(format!(
+            "{path}: another cgroup uses the controller now, so it stays enabled"
+        ));
+        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+    }
+    if let Err(error) = system.write(path, &value) {
+        return match (compare, error.errno()) {
+            // Another owner enabled the controller further down since: taking it away would break that one.
+            (Compare::Word, Some(libc::EBUSY)) => {
+                undone.drift.push(format!(
+                    "{path}: another cgroup uses the controller now, so it stays enabled"
+                ));
+                step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now))
+            }
+            _ => fail(step, undone, path, &error),
+        };
+    }
+    let after = system.root().value(path).ok().flatten();
+    let back = after.as_deref().is_some_and(|after| match compare {
+        Compare::Word => compare.same(after, &value),
+        _ => compare.same(after, former),
+    });
+    if !back {
+        undone.failed.push(format!(
+            "{path}: wrote `{value}`, and it reads `{}`",
+            after.clone().unwrap_or_default()
+        ));
+    }
+    step.entry(Some(now), after, Outcome::Done)
+}
+
+fn dissolve(system: &dyn System, step: &Step, path: &str, undone: &mut Undone) -> Entry {
+    match system.root().value(path) {
+        Ok(None) => step.entry(None, None, Outcome::Gone),
+        Ok(Some(now)) if now == "member" => step.entry(Some(now.clone()), Some(now), Outcome::Already),
+        Ok(Some(now)) => match system.write(path, "member") {
+            Ok(()) => step.entry(Some(now), Some("member".to_owned()), Outcome::Done),
+            Err(error) => fail(step, undone, path, &error),
+        },
+        Err(error) => fail(step, undone, path, &error),
+    }
+}
+
+fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+    if !map.sets.iter().any(|set| set == path) {
+        return Ok(None);
+    }
+    let blocked = map.evacuate(path)?;
+    if let Err(errno) = map.remove(path) {
+        undone.failed.extend(blocked);
+        undone.failed.push(format!(
+            "{path} cannot be removed: {}",
+            std::io::Error::from_raw_os_error(errno)
+        ));
+        return Ok(Some(step.entry(
+            Some("made".to_owned()),
+            None,
+            Outcome::Refused(errno),
+        )));
+    }
+    Ok(Some(step.entry(Some("made".to_owned()), None, Outcome::Done)))
+}
+
+/// Makes a cgroup again that was removed, with the files that it had. One that is there is somebody else's by now.
+fn make_again(
+    system: &dyn System,
+    step: &Step,
+    path: &str,
+    files: &[(String, String)],
+    undone: &mut Undone,
+) -> Entry {
+    // An empty answer is a removal that never happened, or one that was taken back before.
+    if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
+        return step.entry(None, None, Outcome::Already);
+    }
+    match system.root().kind(path) {
+        Ok(Some(_)) => return step.entry(None, None, Outcome::Already),
+        Ok(None) => {}
+        Err(error) => return fail(step, undone, path, &error),
+    }
+    if let Err(error) = system.make_dir(path) {
+        return fail(step, undone, path, &error);
+    }
+    for (name, text) in files {
+        let file = format!("{path}/{name}");
+        let now = system.root().value(&file).ok().flatten();
+        let is_handed = |now: &str| text.starts_with('+') && Compare::Word.same(now, text);
+        let is_so = now.is_some_and(|now| now == *text || is_handed(&now));
+        // Such a partition was not valid when it was removed either.
+        let word = text.split_whitespace().next().unwrap_or(text);
+        if !is_so && let Err(error) = system.write(&file, word) {
+            undone.failed.push(format!("{file}: {error}"));
+        }
+    }
+    step.entry(None, Some("made again".to_owned()), Outcome::Done)
+}

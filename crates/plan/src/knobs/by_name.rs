@@ -1,0 +1,46 @@
+//! Taking a knob by its name, and leaving one out that the profile holds.
+
+use super::find;
+use crate::{Intent, Refusal};
+
+impl Intent {
+    /// Takes a knob by name, as `KNOB` or `KNOB=VALUE`.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a knob that there is not, for a value that it does not take, and for one that was asked for
+    /// with another value or left out before.
+    pub fn take(&mut self, text: &str) -> Result<(), Refusal> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let knob = find(name)?;
+        knob.check(value)?;
+        let value = value.map(str::to_owned);
+        let before = self.with.insert(knob.name.to_owned(), value.clone());
+        let is_other = before.is_some_and(|before| before != value);
+        if is_other || self.without.contains(knob.name) {
+            return Err(Refusal::KnobTwice { knob: knob.name });
+        }
+        Ok(())
+    }
+
+    /// Leaves a knob out that the profile holds.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a knob that there is not, that isolation cannot do without, or that was taken by name.
+    pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
+        let knob = find(name)?;
+        if !knob.needed.is_empty() {
+            return Err(Refusal::KnobNeeded {
+                knob: knob.name,
+                why: knob.needed,
+            });
+        }
+        if self.with.contains_key(knob.name) {
+            return Err(Refusal::KnobTwice { knob: knob.name });
+        }
+        self.without.insert(knob.name.to_owned());
+        Ok(())
+    }
+}

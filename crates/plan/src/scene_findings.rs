@@ -1,0 +1,47 @@
+//! What is unwise or limited about an intent on a machine, whatever the knobs do.
+
+use crate::{Finding, Level, Scene, choose, neighbours, unsupported_kernel};
+use machine::Owner;
+
+/// What is unwise or limited about this intent on this machine, whatever the knobs do.
+pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
+    let isolated = scene.isolated();
+    let mut findings: Vec<Finding> = unsupported_kernel(&scene.machine.kernel).into_iter().collect();
+    findings.extend(choose::findings(scene.machine, isolated));
+    if isolated.len() > 1 && !scene.intent.balances_inside() {
+        findings.push(
+            Finding::new(
+                Level::Info,
+                "no-balancing",
+                isolated.to_string(),
+                "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
+            )
+            .fix("pin each thread, for example with `quietcore run --cpus`"),
+        );
+    }
+    findings.extend(neighbours::findings(scene));
+    for owner in &scene.machine.cgroups.owners {
+        let (id, message, sets) = match owner {
+            Owner::Cset => (
+                "owner-cset",
+                "cset made cpusets on this machine",
+                ["/system", "/user"],
+            ),
+            Owner::Partrt => (
+                "owner-partrt",
+                "partrt made cpusets on this machine",
+                ["/nrt", "/rt"],
+            ),
+            Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,
+        };
+        // Our front ends of these names make them too.
+        if sets.iter().all(|set| scene.is_or_will_be_ours(set)) {
+            continue;
+        }
+        findings.push(
+            Finding::new(Level::Warning, id, "cgroups", message)
+                .fix("take them back first, for example with `cset shield --reset` or `partrt undo`"),
+        );
+    }
+    findings
+}
