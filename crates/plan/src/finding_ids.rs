@@ -140,6 +140,10 @@ const FINDINGS: &[(&str, &str)] = &[
         "the kernel manages this interrupt's mask itself; only isolcpus=managed_irq at boot keeps it away",
     ),
     (
+        "irq-fixed",
+        "this interrupt has a mask that nothing changes: a timer of the kernel, or a chip that accepts no mask",
+    ),
+    (
         "vector-space",
         "more interrupts move to the housekeeping CPUs than x86 has vectors for there",
     ),

@@ -303,6 +303,12 @@ impl Case<'_> {
                 "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
             ));
         }
+        if let Some(reason) = immovable {
+            return Cure::nothing(format!(
+                "interrupt {irq} cannot be moved: {}; isolate another CPU if it matters here",
+                reason.why()
+            ));
+        }
         let covered = self
             .ground
             .partition(self.cpu)
