@@ -49,9 +49,12 @@ const KEPT_AS: &str = "break.trace";
 /// Arguments about the trace of `--break`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which trace stops at that sample, with a marker in it
-    #[arg(long, value_name = "WHICH", default_value = "own", requires = "limit")]
-    break_trace: Which,
+    /// Which trace stops at that sample, with a marker in it [default: own]
+    ///
+    /// One that is requested, also with --trace-out, and cannot be had ends the measurement. The default that cannot be had is
+    /// an information in the result.
+    #[arg(long, value_name = "WHICH", requires = "limit")]
+    break_trace: Option<Which>,
     /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
     #[arg(long, value_name = "FILE", requires = "limit")]
     trace_out: Option<PathBuf>,
@@ -107,11 +110,11 @@ impl Trip for Files {
 }
 
 impl Args {
-    /// Gets the trace going; `None` where none was asked for. A machine that has none, or forbids it, costs the trace and
-    /// not the measurement: the note says so.
+    /// Gets the trace going; `None` where it was declined. A machine that has none, or forbids it, costs the trace and not
+    /// the measurement where no option requested it: the note says so.
     ///
     /// # Errors
-    /// A file for the trace that cannot be written: nothing has been done yet.
+    /// A file for the trace that cannot be written, a requested trace that cannot be had: nothing has been done yet.
     pub fn prepare<'s>(
         &self,
         session: &'s Session,
@@ -119,7 +122,8 @@ impl Args {
         cpus: usize,
     ) -> Result<Option<Result<Frozen<'s>, Note>>, CommandError> {
         let beside = || out.map(|out| out.with_extension("trace"));
-        let kept = match self.break_trace {
+        let which = self.break_trace.unwrap_or(Which::Own);
+        let kept = match which {
             Which::None => return Ok(None),
             Which::Own => self.trace_out.clone().or_else(beside),
             Which::Top => self.trace_out.clone(),
@@ -127,11 +131,15 @@ impl Args {
         if let Some(kept) = &kept {
             root::output::check(kept).map_err(super::kept::refused)?;
         }
-        let begun = match self.break_trace {
+        let begun = match which {
             Which::Own => own(session, cpus, kept),
             Which::Top | Which::None => top(session, kept),
         };
-        Ok(Some(begun.map_err(|error| unavailable(&error))))
+        let is_requested = self.break_trace.is_some() || self.trace_out.is_some();
+        match begun {
+            Err(error) if is_requested => Err(error),
+            begun => Ok(Some(begun.map_err(|error| unavailable(&error)))),
+        }
     }
 }
 
