@@ -63,6 +63,7 @@ pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, Command
     if by_partition.is_empty() {
         return Ok(Mended::default());
     }
+    plan::joint::join(&mut by_partition.values_mut().flatten().collect::<Vec<_>>());
     let Some(changing) = session.lock_existing()? else {
         return Err(CommandError::new(
             Status::Conflict,
