@@ -1,5 +1,9 @@
 //! Interrupts that have a number: names, affinities, counts. `/proc/interrupts`, `/proc/irq/N/*`.
 
+mod immovable;
+
+pub use immovable::Immovable;
+
 use crate::CpuSet;
 use crate::reading::Reader;
 use root::Root;
@@ -20,48 +24,12 @@ pub struct Interrupt {
     pub effective: Option<CpuSet>,
     /// Whether the kernel manages the mask itself and refuses ours; `None` is unknown without trying.
     pub managed: Option<bool>,
+    /// Whether the kernel accepts a mask from user space; `None` where the kernel does not show it.
+    pub settable: Option<bool>,
+    /// Whether the kernel has marked it as one that each CPU has for itself; [`Interrupt::is_per_cpu`] knows more.
+    pub per_cpu: bool,
     /// Counts since boot of the CPUs that are not zero, ascending.
     pub counts: Vec<(u32, u64)>,
-}
-
-/// Why no write to its mask moves an interrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Immovable {
-    /// Each CPU has its own.
-    PerCpu,
-    /// The kernel manages the mask itself.
-    Managed,
-}
-
-impl Interrupt {
-    /// Why no write to its mask moves it; `None` where nothing speaks against one. Planning, checking and cures all ask
-    /// this before they propose a write.
-    #[must_use]
-    pub fn immovable(&self) -> Option<Immovable> {
-        match self.is_per_cpu() {
-            true => Some(Immovable::PerCpu),
-            false => (self.managed == Some(true)).then_some(Immovable::Managed),
-        }
-    }
-
-    /// Whether each CPU has its own, as its chip tells: no mask moves such an interrupt, and a write is refused with EIO, or
-    /// EPERM from 6.12 on (`kernel/irq/proc.c`, `write_irq_affinity`).
-    ///
-    /// Known are the IPIs of POWER (`arch/powerpc/sysdev/xive/common.c`, `xive_ipi_chip`) and the private peripheral
-    /// interrupts of a GIC, 16 to 31 (`drivers/irqchip/irq-gic.c`, `gic_irq_domain_map`). Of others this says no.
-    #[must_use]
-    pub fn is_per_cpu(&self) -> bool {
-        let mut words = self.chip.split_whitespace();
-        let Some(chip) = words.next() else {
-            return false;
-        };
-        let number: Option<u32> = words.next().and_then(|word| word.parse().ok());
-        let is_gic = chip.strip_prefix("GIC").is_some_and(|rest| {
-            rest.bytes()
-                .all(|byte| byte == b'-' || byte == b'v' || byte.is_ascii_digit())
-        });
-        chip == "XIVE-IPI" || (is_gic && number.is_some_and(|number| (16..32).contains(&number)))
-    }
 }
 
 /// The kernel shows with the mode of `smp_affinity` whether it lets us write it (present in 6.12, absent in 6.1).
@@ -145,13 +113,15 @@ fn read_affinity(reader: &Reader, interrupt: &mut Interrupt, version: Option<(u3
     let both = |name: &str| reader.list_or_mask(&format!("{base}/{name}_list"), &format!("{base}/{name}"));
     interrupt.affinity = both("smp_affinity");
     interrupt.effective = both("effective_affinity");
-    if version.is_some_and(|version| version >= MODE_TELLS_SINCE) {
-        interrupt.managed = reader
-            .mode(&format!("{base}/smp_affinity"))
-            .map(|mode| mode & 0o222 == 0);
-    } else if has_debug {
-        let state = reader.text(&format!("/sys/kernel/debug/irq/irqs/{}", interrupt.irq));
-        interrupt.managed = state.map(|text| text.contains("IRQD_AFFINITY_MANAGED"));
+    if version.is_some_and(|version| version >= MODE_TELLS_SINCE)
+        && let Some(mode) = reader.mode(&format!("{base}/smp_affinity"))
+    {
+        interrupt.take_mode(mode & 0o222 != 0);
+    }
+    // Flags say more than the mode: read them where the mode shows nothing, and where it leaves the reason open.
+    if has_debug && interrupt.settable != Some(true) {
+        let flags = reader.text(&format!("/sys/kernel/debug/irq/irqs/{}", interrupt.irq));
+        flags.iter().for_each(|flags| interrupt.take_flags(flags));
     }
 }
 
@@ -301,28 +271,6 @@ mod tests {
             "7xx   1  Edge",
             "y",
         );
-    }
-
-    #[test]
-    fn each_cpu_has_its_own() {
-        for (chip, expected) in [
-            ("XIVE-IPI   0 Edge", true),
-            ("XIVE-IRQ 4609 Level", false),
-            ("GICv3  27 Level", true),
-            ("GICv3  16 Edge", true),
-            ("GIC-0  30 Level", true),
-            ("GICv2  31 Level", true),
-            ("GICv3  32 Level", false),
-            ("GICv3 278 Edge", false),
-            ("GICv2m 27 Edge", false),
-            ("ITS-MSI  27 Edge", false),
-            ("IO-APIC   27-edge", false),
-            ("GICv3", false),
-            ("", false),
-        ] {
-            let found = row(&format!(" 11:   9   8     {chip}     arch_timer"));
-            assert_eq!(found.is_per_cpu(), expected, "{chip}: {found:?}");
-        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod configured;
+mod file_names;
 mod service;
 
 use crate::reading::Reader;
@@ -14,8 +15,8 @@ use crate::{CpuSet, Task, TaskKey};
 use root::{Address, Root};
 use std::collections::BTreeSet;
 
-pub use configured::ConfiguredBan;
-pub(crate) use configured::{configured, environment_files};
+pub use configured::{ConfiguredBan, Unjudged};
+pub(crate) use configured::{configured, environment_files, unjudged};
 pub(crate) use service::patterns as unit_patterns;
 
 /// What irqbalance answers to `setup`.

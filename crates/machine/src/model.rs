@@ -1,6 +1,6 @@
 //! One machine, all its parts.
 
-use crate::irqbalance::ConfiguredBan;
+use crate::irqbalance::{ConfiguredBan, Unjudged};
 use crate::neighbours::{CpuManager, Tuned};
 use crate::reading::{Reader, Unreadable};
 use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
@@ -24,6 +24,8 @@ pub struct Machine {
     pub irqbalance_sockets: Vec<String>,
     /// What its files tell it to ban when it starts.
     pub irqbalance_bans: Vec<ConfiguredBan>,
+    /// What irqbalance is configured with and what cannot be judged.
+    pub irqbalance_unjudged: Vec<Unjudged>,
     /// TuneD's files, where it was ever set up.
     pub tuned: Option<Tuned>,
     /// The state of the kubelet's CPU manager, where there is one.
@@ -57,6 +59,7 @@ impl Machine {
             cgroups,
             irqbalance_sockets: irqbalance::sockets(&reader),
             irqbalance_bans: irqbalance::configured(&reader),
+            irqbalance_unjudged: irqbalance::unjudged(&reader),
             tuned,
             cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
@@ -184,6 +187,7 @@ impl Machine {
         self.tuned = neighbours::tuned(&reader, &self.topology);
         self.irqbalance_sockets = irqbalance::sockets(&reader);
         self.irqbalance_bans = irqbalance::configured(&reader);
+        self.irqbalance_unjudged = irqbalance::unjudged(&reader);
         self.cpu_manager = neighbours::cpu_manager(&reader);
         self.unreadable.extend(reader.into_unreadable());
         self

@@ -17,7 +17,7 @@ use crate::housekeeping::step_aside;
 use crate::result::Moment;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
-use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
+use crate::{Kind, MeasureError, Measurement, Progress, Request, check};
 use assemble::assemble;
 use collection::Collection;
 use root::Root;
@@ -62,10 +62,7 @@ pub fn run(
     if let Some(join) = request.join {
         join(pid).map_err(|why| MeasureError::Join { why })?;
     }
-    let held = match request.idle_states {
-        IdleStates::Hold => root::latency::hold(0).map_err(|error| error.errno().unwrap_or(libc::EIO)),
-        IdleStates::Leave => Err(0),
-    };
+    let held = request.idle_states.hold()?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.ask_before();

@@ -56,6 +56,11 @@ pub enum MeasureError {
         /// What to do.
         next: String,
     },
+    /// The request that keeps CPUs out of deep idle states was refused, and was required.
+    IdleStates {
+        /// EACCES or ENOENT, mostly.
+        errno: i32,
+    },
     /// The samplers did not get ready, and did not wait for a CPU either: they slept or were stopped, or had the CPU.
     Stuck {
         /// The CPUs.
@@ -198,6 +203,14 @@ impl MeasureError {
                 next,
                 ..
             } => (format!("CPU {cpu}: {policy} was refused: {why}"), next),
+            MeasureError::IdleStates { errno } => (
+                format!(
+                    "{} refuses the request that keeps the CPUs out of deep idle states: {}",
+                    root::latency::DEVICE,
+                    os_text(*errno)
+                ),
+                "run as root; `--idle leave` measures without the request",
+            ),
             MeasureError::Stuck { cpus } => (
                 format!(
                     "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile"
@@ -244,6 +257,9 @@ impl MeasureError {
             }
             | MeasureError::Policy {
                 errno: libc::EPERM, ..
+            }
+            | MeasureError::IdleStates {
+                errno: libc::EPERM | libc::EACCES,
             } => Status::Denied,
             _ => Status::Unable,
         }

@@ -11,9 +11,7 @@ use crate::conditions::{self, Idle, Scene, Standing};
 use crate::counter::Source;
 use crate::housekeeping::step_aside;
 use crate::result::Moment;
-use crate::{
-    IdleStates, MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings,
-};
+use crate::{MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings};
 use heard::{Heard, Window};
 use observe::Sample;
 use root::{Root, RootError};
@@ -51,10 +49,7 @@ pub fn listen(
     standing.tracing.retain(|(dir, _)| dir != own);
     let mut pipe = Pipe::open(pipe)?;
     let _aside = step_aside(&request.cpus());
-    let held = match request.idle_states {
-        IdleStates::Hold => root::latency::hold(0).map_err(|error| error.errno().unwrap_or(libc::EIO)),
-        IdleStates::Leave => Err(0),
-    };
+    let held = request.idle_states.hold()?;
     let start = clock::monotonic_ns();
     let length = request
         .lanes

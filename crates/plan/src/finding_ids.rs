@@ -64,6 +64,10 @@ const FINDINGS: &[(&str, &str)] = &[
         "a file tells irqbalance to ban CPUs with a list that is none, as a template leaves it where it counts down (4-3)",
     ),
     (
+        "irqbalance-unjudged",
+        "irqbalance is configured with a script, with hints of drivers, or with a file that could not be read: where it sends interrupts is not known",
+    ),
+    (
         "irqbalance-not-banned",
         "a file tells irqbalance which CPUs to ban and leaves isolated ones out; the list replaces what it finds by itself",
     ),
@@ -130,6 +134,10 @@ const FINDINGS: &[(&str, &str)] = &[
     (
         "irq-managed",
         "the kernel manages this interrupt's mask itself; only isolcpus=managed_irq at boot keeps it away",
+    ),
+    (
+        "irq-fixed",
+        "this interrupt has a mask that nothing changes: a timer of the kernel, or a chip that accepts no mask",
     ),
     (
         "vector-space",

@@ -13,6 +13,7 @@ pub mod diff;
 mod finding;
 mod finding_ids;
 mod intent;
+pub mod joint;
 pub mod knobs;
 pub mod lint;
 mod neighbours;

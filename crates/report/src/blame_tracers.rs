@@ -146,7 +146,7 @@ fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
              once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
             of.cpu,
             of.hits,
-            Nanos(of.max_ns)
+            crate::bound::rounded(of.max_ns, crate::bound::Side::Upper)
         ),
     }
 }

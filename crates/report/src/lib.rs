@@ -6,6 +6,7 @@ mod blame_gaps;
 mod blame_page;
 mod blame_picture;
 mod blame_tracers;
+mod bound;
 mod check;
 mod compare_page;
 mod cpus;

@@ -9,6 +9,7 @@ pub use comparison::{Compared, Judged, comparison_json, comparison_text};
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 pub use sets::sets_text;
 
+use crate::bound::{at_least, at_most};
 use crate::measurement::{measured_text, notes_text};
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
 use crate::units::{maybe_mean, time};
@@ -100,8 +101,8 @@ fn reading(recording: &Recording) -> String {
             "Values are exact to three digits. ".to_owned()
         }
         Some(width) => format!(
-            "Values are lower ends of buckets: the truth is less than {} above. ",
-            time(width)
+            "A value is the lower end of its bucket: the sample itself is higher, by less than {}. ",
+            at_most(width)
         ),
     };
     let states = |series: &Series| !series.buckets.is_empty() && !series.stated.quantiles.is_empty();
@@ -109,7 +110,9 @@ fn reading(recording: &Recording) -> String {
         true => "Percentiles that the file states are shown as it states them. ",
         false => "",
     };
-    format!("{rows}{lower}{stated}`-` is what this file cannot tell; `>` that it was above the histogram.")
+    format!(
+        "{rows}{lower}{stated}`-` is what this file cannot tell; `>` that the sample was higher, in a wide bucket or above the histogram."
+    )
 }
 
 pub(crate) fn head(style: Style) -> String {
@@ -169,12 +172,25 @@ pub(crate) fn largest(series: &Series) -> Option<u64> {
 /// A value, with `>` where it was above the histogram, and `<` where it was in a first bucket that begins at nothing.
 pub(crate) fn span_text(span: Span) -> String {
     if let (0, Some(high)) = (span.low_ns, span.high_ns.filter(|high| *high > 0)) {
-        return format!("<{}", short(high.saturating_add(1)));
+        return format!("<{}", at_most(high.saturating_add(1)));
     }
     let known = span
         .high_ns
         .is_some_and(|high| high - span.low_ns <= (span.low_ns / 2).max(20_000));
-    format!("{}{}", if known { "" } else { ">" }, short(span.low_ns))
+    match known {
+        true => short(span.low_ns),
+        false => format!(">{}", at_least(span.low_ns)),
+    }
+}
+
+/// The most frequent value, as words: one bucket, which may be wide.
+fn mode_text(span: Span) -> String {
+    match (span.low_ns, span.high_ns) {
+        (low, None) => format!("above {}", at_least(low)),
+        (0, Some(high)) if high > 0 => format!("below {}", at_most(high.saturating_add(1))),
+        (low, Some(high)) if high - low <= (low / 2).max(20_000) => short(low),
+        (low, Some(high)) => format!("from {} to {}", at_least(low), at_most(high.saturating_add(1))),
+    }
 }
 
 /// A time in few columns: `21 us`, `1.2 ms`.
@@ -204,7 +220,7 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
     if let Some(stddev) = found.stddev_ns.or(series.stated.stddev_ns) {
         parts.push(format!("deviation {}", maybe_mean(Some(stddev))));
     }
-    if let Some(mode) = found.mode.map(span_text).or(series.stated.mode_ns.map(short)) {
+    if let Some(mode) = found.mode.map(mode_text).or(series.stated.mode_ns.map(short)) {
         parts.push(format!("most often {mode}"));
     }
     parts.push(match (series.kind, series.missed) {

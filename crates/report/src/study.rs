@@ -1,6 +1,7 @@
 //! What a study shows: for every two cells that differ in one thing, what that thing makes better or worse.
 
-use crate::recording::sets::{cautions, name, runs, shown};
+use crate::bound::Side;
+use crate::recording::sets::{bound, cautions, name, range, runs, shown};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use compare::{Answer, Compared, Quantity, Verdict, Withheld};
 use std::collections::BTreeSet;
@@ -61,16 +62,12 @@ pub(crate) struct Line {
 /// All numbers of a pair, those that do not differ as well.
 pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
     let line = |(asked, answer): &(Quantity, Answer)| {
-        let [low, high] = answer.interval.map(f64::abs);
-        let range = || {
-            let (low, high) = (low.min(high), low.max(high));
-            format!("{} to {}", shown(asked.number, low), shown(asked.number, high))
-        };
+        let range = || range(asked.number, answer.interval);
         let (word, size) = match answer.verdict {
             Verdict::Lower => ("better", range()),
             Verdict::Higher => ("worse", range()),
             Verdict::NotShown => {
-                let least = shown(asked.number, answer.detectable);
+                let least = bound(asked.number, answer.detectable, Side::Upper);
                 ("not shown", format!("one of {least} would be"))
             }
         };

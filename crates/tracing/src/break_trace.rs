@@ -59,6 +59,8 @@ pub enum WhichTrace {
 pub struct BreakTrace {
     /// Which trace.
     pub which: WhichTrace,
+    /// Whether the measurement needs it.
+    pub need: Need,
     /// A file for its text. Without it our own trace goes to `/run/quietcore`, and the top directory keeps its own.
     pub file: Option<PathBuf>,
 }
@@ -102,11 +104,20 @@ impl Trip for Files {
     }
 }
 
+/// Whether a measurement goes on without its trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The user requested the trace: without it nothing is measured.
+    Required,
+    /// A trace that cannot be had costs the trace and not the measurement.
+    Optional,
+}
+
 impl BreakTrace {
-    /// Starts the trace. A machine that has none, or forbids it, costs the trace and not the measurement: the note says so.
+    /// Starts the trace. Where an optional one cannot be had, the note says why.
     ///
     /// # Errors
-    /// A file for the trace that cannot be written: nothing was done.
+    /// A file for the trace that cannot be written, a required trace that cannot be had: nothing was done.
     pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<Frozen<'_>, Note>, Failure> {
         if let Some(file) = &self.file {
             root::output::check(file).map_err(unwritable)?;
@@ -115,7 +126,10 @@ impl BreakTrace {
             WhichTrace::Own => own(session, cpus, self.file),
             WhichTrace::Top => top(session, self.file),
         };
-        Ok(started.map_err(|error| unavailable(&error)))
+        match (started, self.need) {
+            (Err(error), Need::Required) => Err(error),
+            (started, _) => Ok(started.map_err(|error| unavailable(&error))),
+        }
     }
 }
 

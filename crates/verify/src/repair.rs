@@ -66,6 +66,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
     if by_partition.is_empty() {
         return Ok(Repaired::default());
     }
+    plan::joint::join(&mut by_partition.values_mut().flatten().collect::<Vec<_>>());
     let Some(changing) = session.lock_existing()? else {
         return Err(Failure::new(
             Status::Conflict,

@@ -53,6 +53,8 @@ pub struct Wanted {
     pub partition: String,
     /// Its CPUs.
     pub cpus: CpuSet,
+    /// Whether anything isolates them now.
+    pub is_isolated: bool,
 }
 
 /// Whether the beginning of a finding is known.

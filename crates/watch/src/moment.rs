@@ -117,6 +117,9 @@ pub struct Interrupt {
     pub effective: Option<CpuSet>,
     /// The kernel places it (`managed`); `None` where that is not told.
     pub managed: Option<bool>,
+    /// Nothing moves it: a timer, one of each CPU, a chip that accepts no mask. Recordings of 0.1.0 do not say.
+    #[serde(default)]
+    pub is_fixed: bool,
 }
 
 /// A finding of `check`.

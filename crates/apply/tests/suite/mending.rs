@@ -242,3 +242,61 @@ fn what_mending_adds_goes_with_the_partition_that_got_it() {
         );
     }
 }
+
+/// Each partition plans from the broken value and knows only its own CPUs: the values are joined before one is written.
+#[test]
+fn a_file_that_two_partitions_have_lost_is_written_once() {
+    for rules in ALL_RULES {
+        let what = format!("{rules:?}");
+        let kernel = wrong_before(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate_as(&kernel, &disk, &intent("rt", "3"), || {}).unwrap();
+        isolate_as(&kernel, &disk, &intent("fast", "2"), || {}).unwrap();
+        kernel.put(ETH0, "0-3\n");
+        let of = |name: &str, cpus: &str, other: Intent| -> Vec<Change> {
+            let wanted = intent(name, cpus);
+            let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus);
+            let plan = plan::plan_beside(&read(&kernel), &settings, &wanted, &[other]).unwrap();
+            plan.changes
+                .into_iter()
+                .filter(|change| change.target == ETH0)
+                .collect()
+        };
+        let mut rt = of("rt", "3", intent("fast", "2"));
+        let mut fast = of("fast", "2", intent("rt", "3"));
+        assert_eq!(
+            (rt[0].after.as_str(), fast[0].after.as_str()),
+            ("0-2", "0-1,3"),
+            "{what}"
+        );
+        plan::joint::join(&mut rt.iter_mut().chain(&mut fast).collect::<Vec<_>>());
+        let make = |name: &str, changes: &[Change]| {
+            mend(
+                &kernel,
+                &disk,
+                &read(&kernel),
+                name,
+                changes,
+                env!("CARGO_PKG_VERSION"),
+            )
+            .unwrap()
+        };
+        assert!(
+            make("fast", &fast).entries.iter().all(|entry| entry.seq > 0),
+            "{what}"
+        );
+        assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
+        assert!(
+            make("rt", &rt).entries.iter().all(|entry| entry.seq == 0),
+            "{what}: written twice"
+        );
+        // Either can go first, and both give back what was there.
+        let gone = undo(&kernel, &disk, BOOT, Which::Named("fast"), Force::No, "test").unwrap();
+        assert!(gone.equal(), "{what}: {:?}", gone.remains());
+        assert!(!kernel.get(ETH0).contains('3'), "{what}: {}", kernel.get(ETH0));
+        let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        same(&kernel, &before, &what);
+    }
+}

@@ -304,6 +304,12 @@ impl Case<'_> {
                 "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
             ));
         }
+        if let Some(reason) = immovable {
+            return Cure::nothing(format!(
+                "interrupt {irq} cannot be moved: {}; isolate another CPU if it matters here",
+                reason.why()
+            ));
+        }
         let covered = self
             .context
             .partition(self.cpu)

@@ -202,6 +202,15 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
     };
     assert!(told(&device, &old).contains("needs kernel 5.6"));
     assert!(told(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
+    let timer = CureContext {
+        interrupts: vec![Interrupt {
+            irq: 47,
+            settable: Some(false),
+            ..Interrupt::default()
+        }],
+        ..open()
+    };
+    assert!(told(&device, &timer).starts_with("nothing: interrupt 47 cannot be moved"));
     let moved_back = |affinity: &str| CureContext {
         interrupts: vec![Interrupt {
             irq: 47,

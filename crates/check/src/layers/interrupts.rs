@@ -26,10 +26,10 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
         }
     }
     found.extend(linger(case, &others));
-    // What the plan says of the masks that the kernel manages itself.
+    // What the plan says of the masks that nothing changes at run time.
     let said = case.plan.iter().flat_map(|plan| &plan.findings);
     let managed = said
-        .filter(|finding| finding.id == "irq-managed")
+        .filter(|finding| ["irq-managed", "irq-fixed"].contains(&finding.id.as_str()))
         .cloned()
         .map(CheckFinding::of);
     found.extend(managed.map(|found| {

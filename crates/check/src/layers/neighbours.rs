@@ -13,6 +13,7 @@ const IDS: &[&str] = &[
     "irqbalance-runs",
     "irqbalance-bad-list",
     "irqbalance-not-banned",
+    "irqbalance-unjudged",
     "owner-tuned",
     "owner-kubernetes",
     "owner-cset",

@@ -4,7 +4,7 @@ use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
-use plan::lint::{Facts, Outcome, assigned, lint};
+use plan::lint::{Facts, Outcome, Verdict, assigned, lint, lint_assuming};
 use report::explain::{
     EXPLAIN_SCHEMA, Entry, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
 };
@@ -25,7 +25,8 @@ pub struct Args {
     /// List every word that can be explained
     #[arg(long, conflicts_with = "word")]
     list: bool,
-    /// Judge a boot line; without LINE, the one that this machine was booted with
+    /// Judge a boot line; without LINE, the one that this machine was booted with. Without --kernel, this machine's kernel
+    /// is assumed for LINE, and every kernel with --cpus or --config
     #[arg(long, value_name = "LINE", num_args = 0..=1, conflicts_with_all = ["word", "list"])]
     cmdline: Option<Option<String>>,
     /// Judge it for this kernel (6.12, 5.10.0-35-rt-amd64) and take nothing from this machine
@@ -163,19 +164,16 @@ fn judge(
             ));
         }
     };
-    if line.len() > MOST_LINE {
-        return Err(CommandError::usage(
-            format!("this boot line has {} bytes", line.len()),
-            format!("no kernel takes more than {MOST_LINE}"),
-            "give it as it stands in /proc/cmdline",
-        ));
-    }
-    let mut facts = facts(args, machine.as_ref())?;
-    if let (Some(opened), Some(machine), None) = (&opened, &machine, &args.kernel) {
+    refuse_long(&line)?;
+    // What the kernel said is about its own line only.
+    let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);
+    let kernel = Named::of(args, same);
+    let mut facts = facts(args, machine.as_ref().filter(|_| kernel != Named::Any))?;
+    if let (Some(opened), Some(machine), None) = (&opened, &machine, &args.kernel)
+        && kernel != Named::Any
+    {
         let root = opened.root();
         facts.sched_ext = sched_ext(root);
-        // What the kernel said is about its own line only.
-        let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);
         facts.outcome = same.then(|| Outcome {
             messages: root.kernel_log().unwrap_or_default(),
             isolated: machine.isolation.boot_isolated.clone(),
@@ -183,8 +181,12 @@ fn judge(
         });
     }
     let line = assigned(&line).map_or_else(|| line.clone(), str::to_owned);
-    let verdict = lint(&line, &facts);
+    let verdict = kernel.verdict(&line, &facts);
     let report = LintReport::new(&line, facts.release.as_deref(), &verdict);
+    let report = match kernel {
+        Named::Assumed => report.assumed(),
+        Named::Known | Named::Any => report,
+    };
     match screen.form {
         Form::Json => screen.json(&report),
         Form::Text => screen.text(&lint_text(&report, screen.style())),
@@ -194,6 +196,51 @@ fn judge(
     } else {
         Status::Done
     })
+}
+
+/// How the kernel is known that a line is judged for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Named {
+    /// It was named, by its release or with its machine; or the line is the one that this machine was booted with.
+    Known,
+    /// The line may be for this machine: its kernel is taken, and what it alone refuses is a warning.
+    Assumed,
+    /// CPUs or a configuration of another machine were named, and no kernel: only what holds for every kernel is an error.
+    Any,
+}
+
+impl Named {
+    fn of(args: &Args, is_own_line: bool) -> Named {
+        let is_given = matches!(args.cmdline, Some(Some(_)));
+        if !is_given || args.kernel.is_some() || args.reading.root.is_some() {
+            Named::Known
+        } else if args.cpus.is_some() || args.config.is_some() {
+            Named::Any
+        } else if is_own_line {
+            Named::Known
+        } else {
+            Named::Assumed
+        }
+    }
+
+    fn verdict(self, line: &str, facts: &Facts) -> Verdict {
+        match self {
+            Named::Assumed => lint_assuming(line, facts),
+            Named::Known | Named::Any => lint(line, facts),
+        }
+    }
+}
+
+/// Refuses what is longer than any kernel takes.
+fn refuse_long(line: &str) -> Result<(), CommandError> {
+    if line.len() <= MOST_LINE {
+        return Ok(());
+    }
+    Err(CommandError::usage(
+        format!("this boot line has {} bytes", line.len()),
+        format!("no kernel takes more than {MOST_LINE}"),
+        "give it as it stands in /proc/cmdline",
+    ))
 }
 
 fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> {

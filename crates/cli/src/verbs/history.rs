@@ -20,6 +20,11 @@ struct Report {
 
 #[derive(Serialize)]
 struct Summary {
+    /// The journal of its records, counted from 1 for the oldest. Each journal numbers its records from 1, so `seq` and `end`
+    /// name a record only together with it.
+    journal: usize,
+    /// Whether `seq` and `end` are numbers that `undo --to` takes: the journal counts now, and the changes are in force.
+    current: bool,
     seq: u64,
     end: u64,
     began: String,
@@ -32,9 +37,6 @@ struct Summary {
     changes_planned: usize,
     changes_made: usize,
     records: usize,
-    /// Its records are in the journal that counts now: those before began at 1 too.
-    #[serde(skip)]
-    is_current: bool,
 }
 
 /// Runs it.
@@ -55,7 +57,8 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
             let mut journals = Vec::new();
             for (place, records) in histories.iter().enumerate() {
                 let current = current.filter(|_| place == last);
-                journals.extend(apply::layers(records).iter().map(|layer| summary(layer, current)));
+                let layers = apply::layers(records);
+                journals.extend(layers.iter().map(|layer| summary(place + 1, layer, current)));
             }
             let is_ours = current.is_some_and(|state| state != JournalState::Void);
             stopped = histories
@@ -89,7 +92,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     Ok(Status::Done)
 }
 
-fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
+fn summary(journal: usize, layer: &Layer, current: Option<JournalState>) -> Summary {
     let why = layer.undone_why.unwrap_or("undo");
     let state = match (layer.state, current) {
         (LayerState::Gone, _) => format!("taken back ({why})"),
@@ -102,6 +105,9 @@ fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
     };
     let is_made = |record: &&&apply::Record| matches!(record.event, Event::Did { .. });
     Summary {
+        journal,
+        current: matches!(current, Some(state) if state != JournalState::Void)
+            && layer.state != LayerState::Gone,
         seq: layer.seq,
         end: layer.end,
         began: machine::utc_text(layer.at_ns / 1_000_000_000),
@@ -114,8 +120,6 @@ fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
         changes_planned: layer.changes.len(),
         changes_made: layer.records.iter().filter(is_made).count(),
         records: layer.records.len(),
-        is_current: matches!(current, Some(state) if state != JournalState::Void)
-            && layer.state != LayerState::Gone,
     }
 }
 
@@ -128,7 +132,7 @@ fn text(journals: &[Summary]) -> String {
         "records", "began", "by", "partition", "CPUs", "writes"
     );
     for journal in journals {
-        let records = match journal.is_current {
+        let records = match journal.current {
             true => format!("{}-{}", journal.seq, journal.end),
             false => "-".to_owned(),
         };
@@ -142,7 +146,7 @@ fn text(journals: &[Summary]) -> String {
             journal.state
         ));
     }
-    let mut current = journals.iter().filter(|journal| journal.is_current);
+    let mut current = journals.iter().filter(|journal| journal.current);
     if let (Some(first), Some(_)) = (current.next(), current.next()) {
         text.push_str(&format!(
             "`quietcore undo --to {}` takes back what was applied after {}.\n",
@@ -156,8 +160,10 @@ fn text(journals: &[Summary]) -> String {
 mod tests {
     use super::*;
 
-    fn row(partition: &str, seq: u64, is_current: bool) -> Summary {
+    fn row(partition: &str, seq: u64, current: bool) -> Summary {
         Summary {
+            journal: 1 + usize::from(current),
+            current,
             seq,
             end: seq + 73,
             began: "2026-11-25T10:41:54Z".to_owned(),
@@ -170,7 +176,6 @@ mod tests {
             changes_planned: 36,
             changes_made: 36,
             records: 74,
-            is_current,
         }
     }
 
@@ -182,5 +187,15 @@ mod tests {
         assert_eq!(firsts, ["records", "-", "1-74", "75-148", "`quietcore"]);
         assert!(shown.ends_with("`quietcore undo --to 74` takes back what was applied after one.\n"));
         assert!(!text(&[row("old", 1, false), row("one", 1, true)]).contains("--to"));
+    }
+
+    /// The same number in two journals is two records: the row says which.
+    #[test]
+    fn a_number_of_a_record_has_its_journal_in_json() {
+        let old = serde_json::to_value(row("old", 1, false)).unwrap();
+        let now = serde_json::to_value(row("one", 1, true)).unwrap();
+        assert_eq!(old["seq"], now["seq"]);
+        assert_eq!((&old["journal"], &old["current"]), (&1.into(), &false.into()));
+        assert_eq!((&now["journal"], &now["current"]), (&2.into(), &true.into()));
     }
 }

@@ -127,9 +127,12 @@ struct Shared {
     /// rate of at most SHARE per second, and how long it would have to run (50us:1e-6)
     #[arg(long, value_name = "LIMIT:SHARE", value_parser = parse_claim)]
     claim: Option<Claim>,
-    /// Whether the CPUs are kept out of deep idle states meanwhile
-    #[arg(long, value_name = "WHAT", default_value = "hold")]
-    idle: Idle,
+    /// Whether the CPUs are kept out of deep idle states during the measurement [default: hold]
+    ///
+    /// `hold` that is requested and refused ends the measurement (status 3). The default that is refused is an information in
+    /// the result.
+    #[arg(long, value_name = "WHAT")]
+    idle: Option<Idle>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -196,9 +199,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         limit_ns: nanoseconds(limit),
         trip: trace.as_ref().and_then(|trace| trace.as_ref().ok()?.trip()),
     });
-    if shared.idle == Idle::Leave {
-        request.idle_states = IdleStates::Leave;
-    }
+    request.idle_states = match shared.idle {
+        None => IdleStates::Hold,
+        Some(Idle::Hold) => IdleStates::Require,
+        Some(Idle::Leave) => IdleStates::Leave,
+    };
     if let Some(door) = &door {
         request.join = Some(&join);
         if screen.volume == Volume::Verbose {

@@ -121,6 +121,35 @@ fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
         "{said}"
     );
 
+    // So with the request for idle states, which is an information where it is the default.
+    assert!(
+        note(&poor, "idle_states_not_held").is_some(),
+        "{}",
+        poor["findings"]
+    );
+    let asked = [&short[..], &["--idle", "hold"]].concat();
+    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let device = std::path::Path::new("/dev/cpu_dma_latency").exists();
+    assert_eq!(output.status.code(), Some(if device { 3 } else { 4 }), "{said}");
+    assert!(
+        said.contains("/dev/cpu_dma_latency refuses")
+            && said.contains("--idle leave")
+            && output.stdout.is_empty(),
+        "{said}"
+    );
+
+    // And with a trace that was requested.
+    for option in [["--break-trace", "own"], ["--break-trace", "top"]] {
+        let asked = [&short[..], &["--break", "1ns"], &option].concat();
+        let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            matches!(output.status.code(), Some(3 | 4)) && output.stdout.is_empty(),
+            "{option:?}: {said}"
+        );
+    }
+
     // What needs root alone costs the trace of --break and not the break.
     let asked = [&short[..], &["--break", "1ns"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();

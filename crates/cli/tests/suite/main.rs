@@ -15,6 +15,7 @@ mod comparing_sets;
 mod cset;
 mod cures;
 mod declaring;
+mod explaining;
 mod exports;
 mod intentions;
 mod live_blaming;

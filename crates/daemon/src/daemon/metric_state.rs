@@ -22,6 +22,7 @@ pub fn wanted(intention: &Intention) -> Vec<Wanted> {
     let of = |wish: &check::Wish| Wanted {
         partition: wish.intent.name.as_str().to_owned(),
         cpus: wish.intent.cpus.clone(),
+        is_isolated: wish.means.isolates(),
     };
     intention.wishes.iter().map(of).collect()
 }

@@ -66,10 +66,37 @@ fn interrupts(root: &Root, dir: &str) -> Vec<u32> {
     }
 }
 
+/// The options among these arguments that decide where interrupts go by something that is not read here: a script, or the
+/// hints of drivers (`--policyscript`, `--banscript`, `--hintpolicy` with another value than `ignore`).
+pub(super) fn unjudged<'a>(words: impl Iterator<Item = &'a str>) -> Vec<(&'static str, String)> {
+    let named = |(letter, value): (char, &str)| {
+        let (name, _) = WITH_VALUE.iter().find(|(_, known)| *known == letter)?;
+        let counts = match *name {
+            "policyscript" | "banscript" => true,
+            "hintpolicy" => value != "ignore",
+            _ => false,
+        };
+        counts.then(|| (*name, value.to_owned()))
+    };
+    options(words).into_iter().filter_map(named).collect()
+}
+
 /// Reads a `/proc/PID/cmdline`.
 fn parse(text: &str) -> Bans {
     let mut bans = Bans::default();
-    let mut words = text.split('\0').skip(1);
+    for (letter, value) in options(text.split('\0').skip(1)) {
+        match letter {
+            'i' => bans.irqs.extend(number(value)),
+            'm' if !value.is_empty() => bans.modules.push(value.to_owned()),
+            _ => {}
+        }
+    }
+    bans
+}
+
+/// The options that have a value, by their letters.
+fn options<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<(char, &'a str)> {
+    let mut found = Vec::new();
     while let Some(word) = words.next() {
         let option = match (word.strip_prefix("--"), word.strip_prefix('-')) {
             (Some(""), _) => break,
@@ -81,13 +108,9 @@ fn parse(text: &str) -> Bans {
         let Some(value) = value.or_else(|| words.next()) else {
             break;
         };
-        match letter {
-            'i' => bans.irqs.extend(number(value)),
-            'm' if !value.is_empty() => bans.modules.push(value.to_owned()),
-            _ => {}
-        }
+        found.push((letter, value));
     }
-    bans
+    found
 }
 
 /// A long option that has a value, which may be in the next word.
@@ -146,5 +169,24 @@ mod tests {
         check("x -i 24 -- -i 25", &[24], &[]);
         check("--hintpolicy exact -h subset -j", &[], &[]);
         assert_eq!(parse(""), Bans::default());
+    }
+
+    #[test]
+    fn a_script_and_hints_cannot_be_judged() {
+        let check = |line: &str, expected: &[(&str, &str)]| {
+            let found = unjudged(line.split(' '));
+            let found: Vec<(&str, &str)> = found
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            assert_eq!(found, expected, "{line}");
+        };
+        check("--foreground --banirq=24 -j", &[]);
+        check("--policyscript=/etc/p.sh", &[("policyscript", "/etc/p.sh")]);
+        check(
+            "-l /etc/p.sh -h exact",
+            &[("policyscript", "/etc/p.sh"), ("hintpolicy", "exact")],
+        );
+        check("--hintpolicy=ignore --banscript /b", &[("banscript", "/b")]);
     }
 }

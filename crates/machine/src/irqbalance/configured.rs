@@ -2,7 +2,8 @@
 //!
 //! `cputree.c: setup_banned_cpus` reads two variables of its environment; irqbalance(1), section ENVIRONMENT VARIABLES.
 
-use super::service::{FILES, Service, Variable, assigned, is_unit};
+use super::arguments;
+use super::service::{FILES, Service, Variable, assigned, is_unit, words};
 use crate::CpuSet;
 use crate::reading::Reader;
 
@@ -28,6 +29,8 @@ impl ConfiguredBan {
 /// The variables that name CPUs to ban: the mask counts before the list, as in [`super::own_bans`].
 const MASK: &str = "IRQBALANCE_BANNED_CPUS";
 const LIST: &str = "IRQBALANCE_BANNED_CPULIST";
+/// The variables with further arguments: of irqbalance's own unit, and of older ones of Debian.
+const ARGUMENTS: [&str; 2] = ["IRQBALANCE_ARGS", "OPTIONS"];
 
 /// What irqbalance is configured to ban; nothing where it is left to find the isolated CPUs by itself.
 ///
@@ -48,6 +51,73 @@ pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
             None => all.push(ban),
         }
     }
+    all
+}
+
+/// Something that irqbalance is configured with and whose effect on the isolated CPUs is not known here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unjudged {
+    /// The file that says it.
+    pub path: String,
+    /// The option or the assignment.
+    pub text: String,
+    /// Why it cannot be judged.
+    pub why: &'static str,
+}
+
+/// What irqbalance is configured with and what cannot be judged: a policy script, hints of drivers (in `ExecStart=` and in the
+/// variables that it passes on), and environment files that cannot be found.
+pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
+    match Service::read(reader) {
+        Some(mut service) => {
+            unread = std::mem::take(&mut service.unread);
+            all.extend(passed(reader, &service));
+        }
+        None => {
+            for path in FILES {
+                let text = reader.text(path).unwrap_or_default();
+                let values = ARGUMENTS.iter().filter_map(|name| assigned(&text, name));
+                all.extend(values.map(|value| (path.to_owned(), words(value))));
+            }
+        }
+    }
+    let of_arguments = all.iter().flat_map(|(path, arguments)| {
+        let options = arguments::unjudged(arguments.iter().map(String::as_str));
+        options.into_iter().map(move |(name, value)| Unjudged {
+            path: path.clone(),
+            text: format!("--{name}={value}"),
+            why: match name {
+                "hintpolicy" => "the drivers decide then where interrupts go",
+                _ => "the script decides which interrupts are placed",
+            },
+        })
+    });
+    let of_files = unread.into_iter().map(|(path, file)| Unjudged {
+        path,
+        text: format!("EnvironmentFile={file}"),
+        why: "its name has a specifier of systemd, so the file was not read",
+    });
+    of_arguments.chain(of_files).collect()
+}
+
+/// The arguments that a service passes on, by the file that has them: those of `ExecStart=`, and those of the variables that
+/// it names. Drop-ins without a unit are taken to add to a unit that passes the usual variables.
+fn passed(reader: &Reader, service: &Service) -> Vec<(String, Vec<String>)> {
+    let mut names: Vec<String> = Vec::new();
+    let mut all = Vec::new();
+    for (path, arguments) in &service.arguments {
+        let (variables, plain): (Vec<&String>, Vec<&String>) =
+            arguments.iter().partition(|argument| argument.starts_with('$'));
+        let name = |argument: &String| argument.trim_matches(['$', '{', '}']).to_owned();
+        names.extend(variables.into_iter().map(name));
+        all.push((path.clone(), plain.into_iter().cloned().collect()));
+    }
+    if service.arguments.is_empty() {
+        names.extend(ARGUMENTS.map(str::to_owned));
+    }
+    let values = names.iter().filter_map(|name| service.value(reader, name));
+    all.extend(values.map(|one| (one.path, words(&one.value))));
     all
 }
 

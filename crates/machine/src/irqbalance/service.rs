@@ -3,8 +3,10 @@
 //! A file of the unit search path hides those of the same name in later directories, and drop-ins count in the order of their
 //! names, after the unit (systemd.unit(5)). Variables of `EnvironmentFile=` replace those of `Environment=`; an empty
 //! assignment drops what was assigned before (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
-//! `config_parse_unit_env_file`). Specifiers and patterns in names of files are not expanded.
+//! `config_parse_unit_env_file`). Patterns in names of files are expanded as glob(3) does (`load_env_file`, `safe_glob`);
+//! specifiers (`%i`) are not, and such a name is reported.
 
+use super::file_names::file_names;
 use crate::reading::Reader;
 use root::Kind;
 use std::collections::BTreeMap;
@@ -46,6 +48,10 @@ pub(super) struct Service {
     pub variables: Vec<Variable>,
     /// `EnvironmentFile=`, in the order of reading.
     pub files: Vec<String>,
+    /// The arguments of `ExecStart=`, and the file that sets them.
+    pub arguments: Vec<(String, Vec<String>)>,
+    /// Names of environment files with a specifier, and the file that has them.
+    pub unread: Vec<(String, String)>,
 }
 
 impl Service {
@@ -63,7 +69,7 @@ impl Service {
             Unit::At(path) => Some(path),
         };
         for path in unit.iter().chain(drop_ins.values()) {
-            service.add(path, &text(reader, path).unwrap_or_default());
+            service.add(reader, path, &text(reader, path).unwrap_or_default());
         }
         service.files.truncate(MOST);
         Some(service)
@@ -84,7 +90,7 @@ impl Service {
     }
 
     /// Applies the assignments of one file.
-    fn add(&mut self, path: &str, text: &str) {
+    fn add(&mut self, reader: &Reader, path: &str, text: &str) {
         for (key, value) in assignments(text) {
             match (key.as_str(), value.as_str()) {
                 ("Environment", "") => self.variables.clear(),
@@ -97,12 +103,22 @@ impl Service {
                         value: value.to_owned(),
                     }));
                 }
-                ("EnvironmentFile", "") => self.files.clear(),
+                ("EnvironmentFile", "") => {
+                    self.files.clear();
+                    self.unread.clear();
+                }
                 ("EnvironmentFile", value) => {
                     let file = value.strip_prefix('-').unwrap_or(value);
-                    if file.starts_with('/') && !file.contains(['*', '?', '[', '{', '%']) {
-                        self.files.push(file.to_owned());
+                    if file.contains('%') {
+                        self.unread.push((path.to_owned(), file.to_owned()));
+                    } else if file.starts_with('/') {
+                        self.files.extend(file_names(reader, file));
                     }
+                }
+                ("ExecStart", "") => self.arguments.clear(),
+                ("ExecStart", value) => {
+                    self.arguments
+                        .push((path.to_owned(), words(value).into_iter().skip(1).collect()));
                 }
                 _ => {}
             }
@@ -199,7 +215,7 @@ fn assignments(text: &str) -> Vec<(String, String)> {
 }
 
 /// The words of a value: quotes of both kinds hold blanks, and a backslash takes the next letter as it is.
-fn words(value: &str) -> Vec<String> {
+pub(super) fn words(value: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

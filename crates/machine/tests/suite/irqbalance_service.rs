@@ -236,3 +236,77 @@ fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
     assert_eq!(left_alone(&captured), [11, 24, 25]);
     assert_eq!(captured.text("/proc/201/cmdline").unwrap(), None);
 }
+
+/// What is configured and cannot be judged, as the file and the text.
+fn unjudged(files: &[(String, String)]) -> Vec<(String, String)> {
+    let dir = tempfile::tempdir().unwrap();
+    put(dir.path(), "proc/version", "Linux version 6.1.0\n");
+    for (path, text) in files {
+        put(dir.path(), path, text);
+    }
+    let found = Machine::read(&Root::open(dir.path()).unwrap()).irqbalance_unjudged;
+    found.into_iter().map(|one| (one.path, one.text)).collect()
+}
+
+#[test]
+fn environment_files_are_found_by_their_pattern() {
+    check(
+        "a pattern",
+        &[
+            unit(),
+            drop_in(
+                ETC,
+                "10.conf",
+                "EnvironmentFile=\nEnvironmentFile=-/etc/irq.d/*.env",
+            ),
+            file("etc/irq.d/10-first.env", &format!("{LIST}=1\n")),
+            file("etc/irq.d/20-last.env", &format!("{LIST}=2-3\n")),
+            file("etc/irq.d/30-other.txt", &format!("{LIST}=7\n")),
+        ],
+        &[("etc/irq.d/20-last.env", "2-3")],
+    );
+}
+
+#[test]
+fn a_policy_script_hints_and_a_file_that_is_not_found_are_reported() {
+    let script = |name: &str| {
+        file(
+            "etc/default/irqbalance",
+            &format!("{name}=\"--policyscript=/etc/p.sh -j\"\n"),
+        )
+    };
+    let pair = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let expected = [pair("/etc/default/irqbalance", "--policyscript=/etc/p.sh")];
+    assert_eq!(
+        unjudged(&[script("IRQBALANCE_ARGS")]),
+        expected,
+        "without systemd"
+    );
+    assert_eq!(
+        unjudged(&[unit(), script("OPTIONS")]),
+        expected,
+        "with the unit of Debian"
+    );
+    assert_eq!(
+        unjudged(&[unit(), script("IRQBALANCE_ARGS")]),
+        [],
+        "a variable that is not passed on"
+    );
+    let drop_in_path = format!("/{ETC}/10.conf");
+    assert_eq!(
+        unjudged(&[
+            unit(),
+            drop_in(
+                ETC,
+                "10.conf",
+                "ExecStart=\nExecStart=/usr/sbin/irqbalance --hintpolicy exact"
+            )
+        ]),
+        [pair(&drop_in_path, "--hintpolicy=exact")]
+    );
+    assert_eq!(
+        unjudged(&[unit(), drop_in(ETC, "10.conf", "EnvironmentFile=/etc/irq/%H.env")]),
+        [pair(&drop_in_path, "EnvironmentFile=/etc/irq/%H.env")]
+    );
+    assert_eq!(unjudged(&[unit()]), []);
+}

@@ -1,7 +1,7 @@
 //! Interrupts with a number: where each may fire.
 //!
-//! The kernel refuses for interrupts whose mask it manages itself (EIO up to 6.9 or so, EPERM later) and for
-//! those that no chip can route; these are named, not fought. Of which each CPU has its own, none is moved.
+//! The kernel refuses a new mask (EIO up to 6.11, EPERM later) for interrupts whose mask it manages itself, for its timers
+//! and for those that no chip can route: findings name these. Of which each CPU has its own, none is moved.
 
 use super::{Knob, Presence, Taken, declare};
 use crate::{
@@ -82,12 +82,16 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             resident += usize::from(!interrupt.name.is_empty());
             continue;
         };
-        if immovable == Some(Immovable::Managed) {
-            plan.findings.push(managed(scene, interrupt));
-            continue;
+        match immovable {
+            Some(Immovable::Managed) => plan.findings.push(managed(scene, interrupt)),
+            // One that no driver has requested fires nowhere.
+            Some(_) if interrupt.name.is_empty() => {}
+            Some(reason) => plan.findings.push(fixed(scene, interrupt, reason)),
+            None => {
+                moved += 1;
+                plan.changes.push(evacuate(scene, interrupt, affinity));
+            }
         }
-        moved += 1;
-        plan.changes.push(evacuate(scene, interrupt, affinity));
     }
     let room = scene.housekeeping.len() * VECTORS_PER_CPU;
     // Only x86 has so few: an arm GIC numbers its interrupts for all CPUs together.
@@ -191,6 +195,20 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         );
         return;
     }
+    if let Some(reason) = immovable {
+        let message = format!(
+            "interrupt {} ({}) cannot come here: {}",
+            interrupt.irq,
+            interrupt.name,
+            reason.why()
+        );
+        let subject = format!("irq/{}", interrupt.irq);
+        plan.findings.push(
+            Finding::new(Level::Warning, "irq-fixed", subject, message)
+                .fix("leave it out of --irq-here: no write and no boot parameter moves it"),
+        );
+        return;
+    }
     let why = format!(
         "interrupt {} ({}) was asked for with --irq-here",
         interrupt.irq, interrupt.name
@@ -235,12 +253,36 @@ fn write(irq: u32, now: Option<&CpuSet>, wanted: &CpuSet, why: String) -> Change
     }
 }
 
+/// Serious where the interrupt fires on an isolated CPU now.
+fn level(scene: &Scene, interrupt: &Interrupt) -> Level {
+    let effective = interrupt.effective.as_ref();
+    match effective.is_some_and(|set| set.intersects(scene.isolated())) {
+        true => Level::Warning,
+        false => Level::Info,
+    }
+}
+
+/// An interrupt that nothing moves, at run time or at boot.
+fn fixed(scene: &Scene, interrupt: &Interrupt, reason: Immovable) -> Finding {
+    let message = format!(
+        "interrupt {} ({}) cannot be moved: {}",
+        interrupt.irq,
+        interrupt.name,
+        reason.why()
+    );
+    let subject = format!("irq/{}", interrupt.irq);
+    let fix = match &interrupt.effective {
+        Some(cpus) if !cpus.is_empty() => {
+            format!(
+                "nothing: it fires on CPU {cpus}, where the kernel routed it; isolate other CPUs if that is one of them"
+            )
+        }
+        _ => "nothing: no write and no boot parameter moves it".to_owned(),
+    };
+    Finding::new(level(scene, interrupt), "irq-fixed", subject, message).fix(fix)
+}
+
 fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
-    let fires_there = interrupt
-        .effective
-        .as_ref()
-        .is_some_and(|set| set.intersects(scene.isolated()));
-    let level = if fires_there { Level::Warning } else { Level::Info };
     let subject = format!("irq/{}", interrupt.irq);
     let message = format!(
         "interrupt {} ({}) has a mask that the kernel manages itself and cannot be moved",
@@ -254,7 +296,7 @@ fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
             scene.isolated()
         ),
     };
-    Finding::new(level, "irq-managed", subject, message).fix(fix)
+    Finding::new(level(scene, interrupt), "irq-managed", subject, message).fix(fix)
 }
 
 #[cfg(test)]

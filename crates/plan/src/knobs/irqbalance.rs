@@ -28,6 +28,7 @@ pub(super) const KNOB: Knob = Knob {
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     plan.findings.extend(configured(scene));
+    plan.findings.extend(unjudged(scene.machine));
     let Some(daemon) = scene.machine.irqbalance() else {
         return Presence::Absent;
     };
@@ -100,6 +101,15 @@ fn configured(scene: &Scene) -> Vec<Finding> {
         Some(Finding::new(Level::Warning, id, paths, message).fix(fix))
     })
     .collect()
+}
+
+/// What it is configured with and what nobody can judge from its files.
+fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
+    machine.irqbalance_unjudged.iter().map(|one| {
+        let message = format!("irqbalance is started with {}: {}", one.text, one.why);
+        Finding::new(Level::Info, "irqbalance-unjudged", &one.path, message)
+            .fix("see that it leaves the isolated CPUs alone; `quietcore check` shows where interrupts are allowed")
+    })
 }
 
 /// The CPUs of a list for irqbalance: it replaces what the daemon finds by itself, so it has to hold that too.

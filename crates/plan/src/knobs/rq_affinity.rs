@@ -12,7 +12,7 @@
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::{Compare, Plan, Profile, Scene};
-use machine::Preemption;
+use machine::{Immovable, Preemption};
 
 const END: &str = "/queue/rq_affinity";
 
@@ -76,6 +76,12 @@ fn has_stuck_interrupt(scene: &Scene) -> bool {
             .effective
             .as_ref()
             .is_some_and(|cpus| cpus.intersects(scene.isolated()));
-        (all_stay || interrupt.managed != Some(false)) && may_fire
+        // One that each CPU has for itself and a timer complete no request, wherever they fire.
+        let stays = match interrupt.immovable() {
+            Some(Immovable::PerCpu | Immovable::Timer) => return false,
+            Some(Immovable::Managed | Immovable::Fixed) => true,
+            None => all_stay || interrupt.managed.is_none(),
+        };
+        stays && may_fire
     })
 }

@@ -98,6 +98,17 @@ impl Facts {
         }
     }
 
+    /// The same without anything about a kernel: only what holds for every kernel is an error then.
+    #[must_use]
+    pub fn of_any_kernel(&self) -> Facts {
+        Facts {
+            possible: self.possible.clone(),
+            boot_cpu: self.boot_cpu,
+            cores: self.cores.clone(),
+            ..Facts::default()
+        }
+    }
+
     /// With a configuration, which also tells whether the kernel is real-time.
     #[must_use]
     pub fn with_config(mut self, config: BTreeMap<String, String>) -> Facts {

@@ -4,9 +4,36 @@ use super::line::{Isolcpus, Line};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{self, Error, Info, Warning};
+use machine::CpuSet;
 
 pub(super) fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
+}
+
+/// How these CPUs get out of the scheduler domains on this line, with the flags that this kernel takes.
+///
+/// A second `isolcpus=` would contradict the one that is there, so that one is to name them, also where it names no CPU
+/// now: TuneD writes `isolcpus=` where its variable is empty.
+pub(super) fn naming(line: &Line, cpus: &CpuSet) -> String {
+    let mut flags = match line.facts.since((5, 6)) {
+        Some(false) => vec!["domain"],
+        _ => vec!["managed_irq", "domain"],
+    };
+    let own = line.isolcpus.iter().flat_map(Isolcpus::flags);
+    for flag in own {
+        if !flags.contains(&flag) {
+            flags.push(flag);
+        }
+    }
+    let named = line.isolcpus.iter().filter_map(|one| one.cpus.as_ref());
+    let cpus = named.fold(cpus.clone(), |all, own| all.or(own));
+    let word = Isolcpus::default().with(&flags, &cpus.to_string());
+    match line.isolcpus.as_slice() {
+        [] => format!("add {word}"),
+        [one] if one.is_empty() => format!("write {word} in place of {}, which names no CPU", raw(line, one)),
+        [one] => format!("write {word} in place of {}", raw(line, one)),
+        _ => format!("write {word} in place of every isolcpus="),
+    }
 }
 
 /// The level of something that kernels before a version refuse; `None` where it is fine.
@@ -54,11 +81,9 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
     truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
     fix: "take the word out",
     check: |line| {
-        let level = if line.facts.since((5, 8)) == Some(true) {
-            Warning
-        } else {
-            Error
-        };
+        // Without a kernel, what newer ones skip is no error.
+        let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
+        let level = if skips { Warning } else { Error };
         line.isolcpus
             .iter()
             .filter_map(|one| {
@@ -262,7 +287,7 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
         } else {
             Info
         };
-        let hit = Hit::on(needed.to_string()).at(level);
+        let hit = Hit::on(needed.to_string()).at(level).fix(naming(line, &needed));
         let plain = line.isolcpus.iter().find(|one| {
             one.cpus.as_ref() == Some(&line.domain)
                 && !one.has("managed_irq")

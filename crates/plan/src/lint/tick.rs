@@ -109,12 +109,13 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
     fix: "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
     check: |line| {
         let open = line.tickless().minus(&line.domain);
-        let hit = Hit::on(open.to_string());
-        let hit = match line.facts.since((5, 6)) {
-            Some(false) => hit.fix("isolcpus=CPUS, or an isolated cpuset partition at run time"),
-            _ => hit,
+        let hit = || {
+            Hit::on(open.to_string()).fix(format!(
+                "{}; or isolate them with a cpuset partition at run time",
+                super::isolcpus::naming(line, &open)
+            ))
         };
-        (!open.is_empty()).then_some(hit).into_iter().collect()
+        (!open.is_empty()).then(hit).into_iter().collect()
     },
 };
 

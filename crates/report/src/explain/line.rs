@@ -16,6 +16,8 @@ pub struct LintReport<'a> {
     pub cmdline: &'a str,
     /// The kernel that it was judged for; `null` is unknown.
     pub kernel: Option<&'a str>,
+    /// Whether that kernel is only assumed: the line was given without one, so the kernel of this machine was taken.
+    pub kernel_assumed: bool,
     /// What is to be said.
     pub findings: &'a [Finding],
     /// The line with everything repaired that has one clear repair.
@@ -30,8 +32,18 @@ impl<'a> LintReport<'a> {
             schema: super::EXPLAIN_SCHEMA,
             cmdline,
             kernel,
+            kernel_assumed: false,
             findings: &verdict.findings,
             suggested: &verdict.suggested,
+        }
+    }
+
+    /// The same, with the kernel marked as an assumption.
+    #[must_use]
+    pub fn assumed(self) -> LintReport<'a> {
+        LintReport {
+            kernel_assumed: true,
+            ..self
         }
     }
 
@@ -47,8 +59,14 @@ impl<'a> LintReport<'a> {
 pub fn lint_text(report: &LintReport, style: Style) -> String {
     let mut text = String::new();
     let kernel = report.kernel.map_or_else(
-        || "an unknown kernel".to_owned(),
-        |kernel| format!("kernel {}", safe(kernel)),
+        || "any kernel (--kernel RELEASE names one)".to_owned(),
+        |kernel| match report.kernel_assumed {
+            true => format!(
+                "kernel {}, which this machine runs (assumed; --kernel RELEASE names another)",
+                safe(kernel)
+            ),
+            false => format!("kernel {}", safe(kernel)),
+        },
     );
     let count = |level| {
         report

@@ -305,17 +305,7 @@ fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
     } else {
         &seen.name
     };
-    let managed = match seen.managed {
-        _ if seen.is_per_cpu() => "no: each CPU has its own, for itself alone",
-        Some(true) if here.lacks_managed_irq() => {
-            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq needs kernel 5.6"
-        }
-        Some(true) => {
-            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
-        }
-        Some(false) => "yes",
-        None => "this kernel does not tell before one tries",
-    };
+    let managed = movable(&seen, here);
     Some(
         entry
             .part("device", name)
@@ -332,6 +322,20 @@ fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
             .part("can be moved", managed)
             .part("moved with", MOVE_IRQ),
     )
+}
+
+/// Whether a write to its mask moves an interrupt, and why not.
+fn movable(seen: &machine::Interrupt, here: &dyn Surroundings) -> String {
+    match seen.immovable() {
+        Some(reason) if !reason.follows_managed_irq() => format!("no: {}", reason.why()),
+        Some(_) if here.lacks_managed_irq() => {
+            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq needs kernel 5.6".to_owned()
+        }
+        Some(_) => "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
+            .to_owned(),
+        None if seen.settable.or(seen.managed.map(|managed| !managed)).is_some() => "yes".to_owned(),
+        None => "this kernel does not tell before one tries".to_owned(),
+    }
 }
 
 const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";

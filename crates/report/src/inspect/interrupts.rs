@@ -63,7 +63,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             () if may(irq) => ("?", Some(Role::Care)),
             () => ("", None),
         };
-        let managed = if irq.managed == Some(true) { "m" } else { "" };
+        let managed = kept_by(irq);
         let name = if irq.name.is_empty() {
             "(not requested)".to_owned()
         } else {
@@ -108,7 +108,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             )
         )?;
     }
-    if shown.iter().any(|irq| irq.managed == Some(true)) {
+    if shown.iter().any(|irq| kept_by(irq) == "m") {
         writeln!(
             out,
             "  {}",
@@ -118,6 +118,10 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             )
         )?;
     }
+    if shown.iter().any(|irq| kept_by(irq) == "f") {
+        let text = "f fixed: a timer, one of each CPU, or one whose chip accepts no mask";
+        writeln!(out, "  {}", style.paint(Role::Quiet, text))?;
+    }
     writeln!(
         out,
         "  {}",
@@ -126,6 +130,15 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             "Timers, IPIs and other interrupts without a number are not in this list."
         )
     )
+}
+
+/// What keeps a mask as it is: `m` the kernel manages it, `f` nothing changes it.
+fn kept_by(irq: &Interrupt) -> &'static str {
+    match irq.immovable() {
+        Some(reason) if reason.follows_managed_irq() => "m",
+        Some(_) => "f",
+        None => "",
+    }
 }
 
 fn total(irq: &Interrupt) -> u64 {

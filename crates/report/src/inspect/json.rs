@@ -2,8 +2,8 @@
 
 use super::{Part, View};
 use machine::{
-    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Interrupt, Machine, Node, Partition, Policy, Preemption,
-    Task, Version,
+    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Immovable, Interrupt, Machine, Node, Partition, Policy,
+    Preemption, Task, Version,
 };
 use root::Origin;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -331,6 +331,8 @@ struct IrqRow<'a> {
     affinity: &'a Option<CpuSet>,
     effective: &'a Option<CpuSet>,
     managed: Option<bool>,
+    /// Why no write moves it; `null` where nothing speaks against one.
+    immovable: Option<&'static str>,
     counts: Counts<'a>,
 }
 
@@ -343,6 +345,7 @@ impl<'a> From<&'a Interrupt> for IrqRow<'a> {
             affinity: &irq.affinity,
             effective: &irq.effective,
             managed: irq.managed,
+            immovable: irq.immovable().map(Immovable::name),
             counts: Counts(&irq.counts),
         }
     }

@@ -7,6 +7,7 @@ mod tables;
 
 use super::accounts::program_words;
 use super::{not_representative, title};
+use crate::bound::{Side, rounded};
 use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
 use crate::page::{self, CPUS};
@@ -160,11 +161,13 @@ fn headline(measurement: &Measurement) -> String {
 }
 
 fn sentence(measurement: &Measurement) -> String {
-    let worst = worst(measurement).map(|worst| Nanos(worst).to_string());
-    match (measurement.kind, worst) {
-        (Kind::Latency | Kind::All, Some(worst)) => format!("The latest wake-up came {worst} late."),
+    match (measurement.kind, worst(measurement)) {
+        (Kind::Latency | Kind::All, Some(worst)) => format!("The latest wake-up came {} late.", Nanos(worst)),
         (Kind::Latency | Kind::All, None) => "No wake-up was recorded.".to_owned(),
-        (Kind::Noise, Some(worst)) => format!("The program was stopped for {worst} at most."),
+        (Kind::Noise, Some(worst)) => format!(
+            "The program was stopped for {} at most.",
+            rounded(worst, Side::Upper)
+        ),
         (Kind::Noise, None) => "The program was never stopped.".to_owned(),
     }
 }
@@ -189,7 +192,10 @@ fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
     match measurement.kind {
         Kind::Latency | Kind::All => vec![
             ("worst wake-up", maybe_time(worst(measurement))),
-            ("99.9 % of wake-ups within", maybe_time(tail(measurement))),
+            (
+                "99.9 % of wake-ups within",
+                tail(measurement).map_or_else(|| "-".to_owned(), |ns| rounded(ns, Side::Upper).to_string()),
+            ),
             ("wake-ups recorded", grouped(sum(|thread| thread.recorded))),
             ("wake-ups missed", grouped(sum(|thread| thread.missed))),
         ],

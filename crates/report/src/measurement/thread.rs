@@ -1,7 +1,8 @@
 //! What is to be said of one thread below the table: the rest of its statistics, its schedule, its period, its spikes.
 
+use crate::bound::{Side, at_least, at_most, number_bound};
 use crate::style::grouped;
-use crate::units::{maybe_mean, maybe_time, time};
+use crate::units::{maybe_mean, maybe_time};
 use machine::Nanos;
 use measure::{Distribution, Jitter, Proof, Spike, ThreadResult, Verdict};
 
@@ -29,7 +30,7 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
         lines.push(format!(
             "before its time: {} wake-ups, {} at most",
             grouped(early.count),
-            time(early.max_ns)
+            at_most(early.max_ns)
         ));
     }
     lines.extend(spikes(thread));
@@ -79,14 +80,14 @@ fn period(jitter: &Jitter) -> String {
         "period: off by {} at p50, {} at p99; at most {} too long, {} too short",
         maybe_time(jitter.distance.p50_ns),
         maybe_time(jitter.distance.p99_ns),
-        time(jitter.longer_ns),
-        time(jitter.shorter_ns)
+        at_most(jitter.longer_ns),
+        at_most(jitter.shorter_ns)
     )
 }
 
 /// What the run proves, and what it would take.
 fn proof(proof: &Proof) -> String {
-    let limit = time(proof.limit_ns);
+    let limit = at_most(proof.limit_ns);
     let seen = match (proof.trials, proof.above) {
         (Some(trials), above) => format!(
             "{} of {} were later than {limit}",
@@ -95,12 +96,10 @@ fn proof(proof: &Proof) -> String {
         ),
         (None, above) => format!("{} gaps were longer than {limit}", grouped(above)),
     };
+    let upper = |bound| number_bound(bound, 2, Side::Upper);
     let what = match proof.trials {
-        Some(_) => format!("at most {} of all wake-ups are", upper_bound(proof.bound)),
-        None => format!(
-            "there are at most {} of them per second",
-            upper_bound(proof.bound)
-        ),
+        Some(_) => format!("at most {} of all wake-ups are", upper(proof.bound)),
+        None => format!("there are at most {} of them per second", upper(proof.bound)),
     };
     let how = match proof.method.as_str() {
         "zero_events" => "rule of three, exact",
@@ -131,29 +130,6 @@ fn proof(proof: &Proof) -> String {
     text
 }
 
-/// An upper bound with two significant digits, rounded up: what is printed holds as well.
-fn upper_bound(value: f64) -> String {
-    if value <= 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let last_digit = value.log10().floor() as i32 - 1;
-    let scale = |value: f64, places: i32| match places {
-        0.. => value * 10_f64.powi(places),
-        _ => value / 10_f64.powi(-places),
-    };
-    let scaled = scale(value, -last_digit);
-    // What a division leaves over behind the fifteenth digit is no reason for another step.
-    let steps = (scaled - scaled * 1e-14).ceil();
-    let rounded = scale(steps, last_digit);
-    if (0.001..1_000.0).contains(&rounded) {
-        // One step up may have made it a digit longer.
-        let last_digit = (rounded * (1.0 + 1e-12)).log10().floor() as i32 - 1;
-        format!("{rounded:.*}", usize::try_from(-last_digit).unwrap_or(0))
-    } else {
-        format!("{rounded:.1e}")
-    }
-}
-
 /// A number of the user, with all of its digits.
 fn as_given(value: f64) -> String {
     if value == 0.0 || (0.001..1_000.0).contains(&value) {
@@ -163,12 +139,12 @@ fn as_given(value: f64) -> String {
     }
 }
 
-/// A time that may be long, for people.
+/// A time that it takes at least and that may be long, for people: rounded up.
 fn long_time(ns: u64) -> String {
-    let minutes = ns / 60_000_000_000;
+    let minutes = ns.div_ceil(60_000_000_000);
     match minutes {
-        0..=1 => time(ns),
-        2..=119 => format!("{minutes} min"),
+        0..=2 => at_most(ns),
+        3..=119 => format!("{minutes} min"),
         120..=2_879 => format!("{} h", minutes.div_ceil(60)),
         _ => format!("{} days", grouped(minutes.div_ceil(1_440))),
     }
@@ -197,43 +173,13 @@ fn spikes(thread: &ThreadResult) -> Option<String> {
     Some(format!(
         "{} came {} late or more{list}",
         grouped(total),
-        time(from)
+        at_least(from)
     ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_upper_bound_is_never_printed_below_itself() {
-        for (value, text) in [
-            (0.001_497, "0.0015"),
-            (0.001_5, "0.0015"),
-            (0.001_501, "0.0016"),
-            (0.000_999, "0.0010"),
-            (0.000_123_1, "1.3e-4"),
-            (0.0995, "0.10"),
-            (3.0, "3.0"),
-            (3.01, "3.1"),
-            (42.1, "43"),
-            (421.0, "430"),
-            (1_234.0, "1.3e3"),
-            (0.0, "0"),
-        ] {
-            assert_eq!(upper_bound(value), text, "{value}");
-        }
-        let mut value = 1e-12_f64;
-        while value < 1e6 {
-            let printed: f64 = upper_bound(value).parse().unwrap();
-            assert!(
-                printed >= value * (1.0 - 1e-12),
-                "{value} is printed as {printed}"
-            );
-            assert!(printed <= value * 1.11, "{value} is printed as {printed}");
-            value *= 1.003_7;
-        }
-    }
 
     #[test]
     fn a_claim_is_printed_as_it_was_made() {

@@ -2,6 +2,7 @@
 //! one after the other. It is binned by the measurement itself, so all samples are in it, however many there were.
 
 use super::escape::unit;
+use crate::bound::at_most;
 use crate::units::time;
 use measure::{Kind, OverTime, ThreadResult};
 use std::fmt::Write as _;
@@ -145,19 +146,18 @@ fn fields(
             continue;
         };
         let what = match kind {
-            Kind::Noise => "stolen",
-            Kind::Latency | Kind::All => "late at most",
+            Kind::Noise => format!("{} stolen", unit(&time(value))),
+            Kind::Latency | Kind::All => format!("{} late at most", unit(&at_most(value))),
         };
         let _ = write!(
             svg,
-            "<rect class=\"heat h{shade}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>CPU {}, from {}: {} \
+            "<rect class=\"heat h{shade}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>CPU {}, from {}: \
              {what}</title></rect>",
             LEFT + wide * from_ns as f64,
             (wide * length_ns as f64).max(0.5),
             ROW - SPACE,
             thread.cpu.0,
-            unit(&time(from_ns)),
-            unit(&time(value))
+            unit(&time(from_ns))
         );
     }
 }

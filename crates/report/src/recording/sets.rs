@@ -2,6 +2,7 @@
 
 use super::comparison::{Judged, judged_text};
 use super::share_name;
+use crate::bound::{Side, at_most, number_bound, time_bound};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use crate::units::time;
 use compare::{Answer, Compared, Number, Quantity, Verdict, Withheld};
@@ -82,8 +83,6 @@ pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: O
         shown(number, answer.other_mean),
         shown(number, answer.first_mean)
     );
-    let [low, high] = answer.interval.map(f64::abs);
-    let (low, high) = (low.min(high), low.max(high));
     match answer.verdict {
         Verdict::Lower | Verdict::Higher => {
             let word = if answer.verdict == Verdict::Lower {
@@ -91,14 +90,10 @@ pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: O
             } else {
                 "more"
             };
-            format!(
-                "{} to {} {word} ({means})",
-                shown(number, low),
-                shown(number, high)
-            )
+            format!("{} {word} ({means})", range(number, answer.interval))
         }
         Verdict::NotShown => {
-            let detectable = shown(number, answer.detectable);
+            let detectable = bound(number, answer.detectable, Side::Upper);
             format!(
                 "no difference shown ({means}); one of {detectable} would be{}",
                 more(one, asked, answer, detect)
@@ -116,7 +111,7 @@ fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>
     if size <= 0.0 || answer.detectable <= size {
         return String::new();
     }
-    let what = shown(asked.number, size);
+    let what = bound(asked.number, size, Side::Upper);
     let Some(times) = answer.times_for(size) else {
         return format!(", one of {what} never: the files are not so fine");
     };
@@ -124,7 +119,7 @@ fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>
     let runs = (now * times).ceil();
     let added = 2.0 * runs - (one.first_runs + one.other_runs) as f64;
     let longer = one.run_ns.map_or_else(String::new, |ns| {
-        format!(", {} more", duration(added * ns as f64))
+        format!(", {} more", at_most(whole(added * ns as f64, Side::Upper)))
     });
     format!(", one of {what} by {runs} runs of each{longer}")
 }
@@ -190,6 +185,37 @@ pub(crate) fn shown(number: Number, value: f64) -> String {
         Number::Stolen => format!("{} each second", duration(value)),
         Number::Rate(_) if value >= 10.0 => format!("{value:.0} each second"),
         Number::Rate(_) => format!("{value:.2} each second"),
+    }
+}
+
+/// The size of a difference as an interval, from its smaller end to its larger one, rounded outwards.
+pub(crate) fn range(number: Number, interval: [f64; 2]) -> String {
+    let [one, other] = interval.map(f64::abs);
+    format!(
+        "{} to {}",
+        bound(number, one.min(other), Side::Lower),
+        bound(number, one.max(other), Side::Upper)
+    )
+}
+
+/// As [`shown`], rounded to one side.
+pub(crate) fn bound(number: Number, value: f64, side: Side) -> String {
+    let time = || time_bound(whole(value, side), side);
+    match number {
+        Number::Quantile(_) => time(),
+        Number::Stolen => format!("{} each second", time()),
+        Number::Rate(_) if value >= 10.0 => format!("{} each second", whole(value, side)),
+        Number::Rate(_) => format!("{} each second", number_bound(value, 3, side)),
+    }
+}
+
+/// As a whole number, rounded to one side.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both are far below, and none is negative.
+fn whole(value: f64, side: Side) -> u64 {
+    let value = value.max(0.0);
+    match side {
+        Side::Lower => value.floor() as u64,
+        Side::Upper => value.ceil() as u64,
     }
 }
 

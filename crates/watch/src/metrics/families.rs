@@ -37,7 +37,7 @@ fn about(text: &mut Exposition, known: &Known) {
     text.family(
         Sort::Gauge,
         "quietcore_isolated_cpu",
-        "A CPU that is to be left in peace, and who says so.",
+        "Whether a CPU that is to be left in peace is isolated now (0 where nothing isolates it), and who says so.",
     );
     for one in &known.isolated {
         for cpu in one.cpus.iter() {
@@ -45,7 +45,7 @@ fn about(text: &mut Exposition, known: &Known) {
                 .with("cpu", cpu)
                 .with("partition", &one.partition)
                 .with("said_by", &known.said_by);
-            text.line(&labels, 1);
+            text.line(&labels, u8::from(one.is_isolated));
         }
     }
 }

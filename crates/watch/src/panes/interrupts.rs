@@ -74,6 +74,7 @@ fn pieces(now: &Now, one: &Interrupt, count: u64, width: usize) -> Pieces {
     let set = |set: Option<&CpuSet>| set.map_or("-".to_owned(), CpuSet::to_string);
     let managed = match one.managed {
         Some(true) => "managed",
+        _ if one.is_fixed => "fixed",
         Some(false) => "",
         None => "?",
     };

@@ -99,6 +99,7 @@ fn known(isolated: CpuSet) -> Known {
         isolated: vec![Wanted {
             partition: "rt".to_owned(),
             cpus: isolated,
+            is_isolated: true,
         }],
         said_by: "the journal of what was applied".to_owned(),
         level: Some(Level::Warning),
@@ -336,4 +337,21 @@ fn the_number_of_lines_is_bounded() {
         "{text}"
     );
     assert!(text.contains("level=\"warning\"} 1000\n"));
+}
+
+/// The rule of `check`: a CPU that nothing isolates is not isolated, whoever wants it.
+#[test]
+fn a_cpu_that_nothing_isolates_is_no_isolated_cpu() {
+    let mut known = known(CpuSet::range(3, 3));
+    let line = |known: &Known, value: u8| {
+        let text = exposition(Form::Text, known, &Totals::default(), 0);
+        let wanted = format!(
+            "quietcore_isolated_cpu{{cpu=\"3\",partition=\"rt\",said_by=\"{}\"}} {value}\n",
+            known.said_by
+        );
+        assert!(text.contains(&wanted), "{text}");
+    };
+    line(&known, 1);
+    known.isolated[0].is_isolated = false;
+    line(&known, 0);
 }

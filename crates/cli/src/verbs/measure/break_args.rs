@@ -2,14 +2,17 @@
 
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
-use tracing::break_trace::{BreakTrace, WhichTrace};
+use tracing::break_trace::{BreakTrace, Need, WhichTrace};
 
 /// Arguments about the trace of `--break`.
 #[derive(clap::Args)]
 pub struct BreakArgs {
-    /// Which trace stops at that sample, with a marker in it
-    #[arg(long, value_name = "WHICH", default_value = "own", requires = "limit")]
-    break_trace: Which,
+    /// Which trace stops at that sample, with a marker in it [default: own]
+    ///
+    /// One that is requested, also with --trace-out, and cannot be had ends the measurement. The default that cannot be had is
+    /// an information in the result.
+    #[arg(long, value_name = "WHICH", requires = "limit")]
+    break_trace: Option<Which>,
     /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
     #[arg(long, value_name = "FILE", requires = "limit")]
     trace_out: Option<PathBuf>,
@@ -29,14 +32,20 @@ impl BreakArgs {
     /// The trace that is to be frozen; `None` where none is. `out` is the file of the result.
     pub fn trace(&self, out: Option<&Path>) -> Option<BreakTrace> {
         let beside = || out.map(|out| out.with_extension("trace"));
-        match self.break_trace {
+        let need = match self.break_trace.is_some() || self.trace_out.is_some() {
+            true => Need::Required,
+            false => Need::Optional,
+        };
+        match self.break_trace.unwrap_or(Which::Own) {
             Which::None => None,
             Which::Own => Some(BreakTrace {
                 which: WhichTrace::Own,
+                need,
                 file: self.trace_out.clone().or_else(beside),
             }),
             Which::Top => Some(BreakTrace {
                 which: WhichTrace::Top,
+                need,
                 file: self.trace_out.clone(),
             }),
         }

@@ -52,7 +52,7 @@ pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partitio
             .map(|interrupt| StuckInterrupt {
                 irq: interrupt.irq,
                 name: interrupt.name.clone(),
-                why: why_here(plan, applied, interrupt.irq),
+                why: why_here(plan, applied, interrupt),
             })
             .collect();
     }
@@ -130,8 +130,8 @@ fn is_inside(root: &Root, tid: u32, partition: Option<&Partition>) -> bool {
     cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/")
 }
 
-fn why_here(plan: Option<&Plan>, applied: &Applied, irq: u32) -> String {
-    let id = format!("irq_affinity/{irq}");
+fn why_here(plan: Option<&Plan>, applied: &Applied, interrupt: &machine::Interrupt) -> String {
+    let id = format!("irq_affinity/{}", interrupt.irq);
     if let Some(plan) = plan {
         if plan.without.iter().any(|knob| knob == "irq_affinity") {
             return LEFT_OUT.to_owned();
@@ -152,6 +152,9 @@ fn why_here(plan: Option<&Plan>, applied: &Applied, irq: u32) -> String {
             )
         }
         Some(other) => format!("it was moved, and is back ({})", other.text()),
-        None => "the kernel manages its mask itself".to_owned(),
+        None => interrupt
+            .immovable()
+            .map_or("nothing tried to move it", machine::Immovable::why)
+            .to_owned(),
     }
 }

@@ -124,6 +124,9 @@ fn interrupts(machine: &Machine) -> Vec<Interrupt> {
         affinity: one.affinity.clone(),
         effective: one.effective.clone(),
         managed: one.managed,
+        is_fixed: one
+            .immovable()
+            .is_some_and(|reason| !reason.follows_managed_irq()),
     };
     interrupts.map(of).collect()
 }

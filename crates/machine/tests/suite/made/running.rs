@@ -146,12 +146,20 @@ fn interrupts_that_the_kernel_manages() {
         ("/proc/irq/24/smp_affinity_list", "0\n"),
         ("/proc/irq/24/effective_affinity", "1\n"),
         ("/proc/irq/9/smp_affinity", "5\n"),
+        ("/proc/irq/2/smp_affinity", "5\n"),
         ("/proc/irq/default_smp_affinity", "5\n"),
     ]);
     made.mode("/proc/irq/24/smp_affinity", 0o444);
+    made.mode("/proc/irq/2/smp_affinity", 0o444);
     let read = || made.read().with_interrupts(&made.root()).interrupts.unwrap();
     let all = read();
-    assert_eq!(all.iter().map(|one| one.irq).collect::<Vec<_>>(), [9, 24]);
+    assert_eq!(all.iter().map(|one| one.irq).collect::<Vec<_>>(), [2, 9, 24]);
+    assert_eq!(
+        (all[0].managed, all[0].immovable()),
+        (None, Some(machine::Immovable::Fixed)),
+        "the cascade has no queue that the kernel could manage"
+    );
+    let all = &all[1..];
     assert_eq!(
         (all[0].name.as_str(), all[0].affinity.as_ref(), all[0].managed),
         ("", list("0,2").as_ref(), Some(false))
@@ -161,7 +169,7 @@ fn interrupts_that_the_kernel_manages() {
         ("nvme0q1", list("0").as_ref(), Some(true))
     );
     made.file("/proc/sys/kernel/osrelease", "6.1.0\n");
-    assert_eq!(read()[1].managed, None, "older kernels do not tell by the mode");
+    assert_eq!(read()[2].managed, None, "older kernels do not tell by the mode");
     made.file(
         "/sys/kernel/debug/irq/irqs/24",
         "dstate: 0x1\n    IRQD_AFFINITY_MANAGED\n",
@@ -169,7 +177,7 @@ fn interrupts_that_the_kernel_manages() {
     made.file("/sys/kernel/debug/irq/irqs/9", "dstate: 0x1\n");
     assert_eq!(
         read().iter().map(|one| one.managed).collect::<Vec<_>>(),
-        [Some(false), Some(true)]
+        [None, Some(false), Some(true)]
     );
 }
 

@@ -1,7 +1,8 @@
 //! Boot lines of public bug reports: empty lists, words that no kernel takes, lists torn by a line wrap.
 
-use super::Built::Full;
-use super::{Case, check};
+use super::Built::{self, Full};
+use super::{Case, check, facts};
+use plan::lint::lint;
 
 pub const CASES: &[Case] = &[
     Case {
@@ -397,4 +398,33 @@ pub const CASES: &[Case] = &[
 #[test]
 fn every_line_is_judged_as_argued() {
     check(CASES);
+}
+
+/// What is advised about a line with an empty `isolcpus=` replaces that word and names the CPUs.
+#[test]
+fn an_empty_isolcpus_is_not_answered_with_a_second_one() {
+    let fix = |line: &str, id: &str| {
+        let findings = lint(line, &facts("6.12", Built::Full, "0-7")).findings;
+        let found = findings.into_iter().find(|one| one.id == id);
+        found.map(|one| one.fix).unwrap_or_default()
+    };
+    for line in ["isolcpus= nohz_full=2-3", "nohz_full=2-3 isolcpus=,"] {
+        for id in ["nohz-full-without-domain", "managed-irq-missing"] {
+            let said = fix(line, id);
+            assert!(
+                said.contains("isolcpus=managed_irq,domain,2-3 in place of isolcpus="),
+                "{line}: {id}: {said}"
+            );
+        }
+    }
+    let said = fix(
+        "isolcpus=managed_irq,2-3 nohz_full=2-4",
+        "nohz-full-without-domain",
+    );
+    assert!(
+        said.contains("isolcpus=managed_irq,domain,2-4 in place of isolcpus=managed_irq,2-3"),
+        "{said}"
+    );
+    let said = fix("nohz_full=2-3", "nohz-full-without-domain");
+    assert!(said.starts_with("add isolcpus=managed_irq,domain,2-3"), "{said}");
 }

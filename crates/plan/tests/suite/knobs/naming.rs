@@ -249,6 +249,73 @@ fn interrupts_that_belong_to_the_program_come_here() {
     assert_eq!((said.id.as_str(), said.level), ("irq-managed", Level::Warning));
 }
 
+/// 0 completes where the interrupt is: only an interrupt of a device that stays on an isolated CPU makes it wrong there.
+#[test]
+fn a_per_cpu_interrupt_completes_no_request() {
+    let is_set = |one: Interrupt| {
+        let mut made = Made::new(&[("/sys/block/sda/queue/rq_affinity".to_owned(), "0")]);
+        made.interrupts = vec![one];
+        let plan = made.plan(&intent(Profile::Balanced)).unwrap();
+        plan.changes.iter().any(|change| change.knob() == "rq_affinity")
+    };
+    let unknown = |chip: &str| Interrupt {
+        chip: chip.to_owned(),
+        managed: None,
+        ..interrupt(11, "arch_timer", "0-3", false)
+    };
+    assert!(is_set(unknown("PCI-MSI 16385-edge")), "it may be managed");
+    assert!(!is_set(unknown("GICv3  27 Level")));
+    assert!(!is_set(unknown("GICv3   1 Edge")));
+    assert!(is_set(interrupt(25, "nvme0q3", "2-3", true)));
+    assert!(!is_set(interrupt(25, "nvme0q0", "2-3", false)));
+    assert!(!is_set(interrupt(0, "timer", "0-3", false)));
+}
+
+/// A timer and a chip without `irq_set_affinity`: the boot line cannot move them either.
+#[test]
+fn interrupts_that_nothing_moves_get_no_boot_parameter() {
+    let mut made = Made::new(&[]);
+    made.interrupts = vec![
+        interrupt(0, "timer", "0-3", false),
+        Interrupt {
+            settable: Some(false),
+            ..interrupt(50, "button", "2-3", false)
+        },
+        Interrupt {
+            settable: Some(false),
+            ..interrupt(2, "", "0-3", false)
+        },
+    ];
+    let mut intent = intent(Profile::Minimal);
+    let plan = made.plan(&intent).unwrap();
+    let said: Vec<_> = plan
+        .findings
+        .iter()
+        .filter(|one| one.subject.starts_with("irq/"))
+        .collect();
+    let subjects: Vec<_> = said
+        .iter()
+        .map(|one| (one.id.as_str(), one.subject.as_str()))
+        .collect();
+    assert_eq!(subjects, [("irq-fixed", "irq/0"), ("irq-fixed", "irq/50")]);
+    assert!(
+        said[0].message.contains("timer of the kernel"),
+        "{}",
+        said[0].message
+    );
+    assert!(
+        said[1].message.contains("chip accepts no mask"),
+        "{}",
+        said[1].message
+    );
+    assert!(said.iter().all(|one| !one.fix.contains("isolcpus")));
+    assert!(plan.changes.iter().all(|change| change.knob() != "irq_affinity"));
+    intent.irq_here.insert("button".to_owned());
+    let plan = made.plan(&intent).unwrap();
+    let said = plan.findings.iter().find(|one| one.subject == "irq/50").unwrap();
+    assert_eq!((said.id.as_str(), said.level), ("irq-fixed", Level::Warning));
+}
+
 #[test]
 fn the_flag_managed_irq_is_not_suggested_to_a_kernel_without_it() {
     let mut made = Made::new(&[]);

@@ -124,6 +124,7 @@ impl Bench {
             cgroups: machine::Cgroups::default(),
             irqbalance_sockets: Vec::new(),
             irqbalance_bans: Vec::new(),
+            irqbalance_unjudged: Vec::new(),
             tuned: None,
             cpu_manager: None,
             tasks: None,

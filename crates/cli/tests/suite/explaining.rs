@@ -1,0 +1,58 @@
+//! `explain --cmdline LINE` without `--kernel`: what is right on some kernel is no error, and the kernel is stated.
+
+use serde_json::Value;
+use std::process::Command;
+
+/// Exit status, and the report.
+fn judged(words: &[&str]) -> (Option<i32>, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["explain", "--json"])
+        .args(words)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let report = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{words:?}: {error}: {text}"));
+    (output.status.code(), report)
+}
+
+/// The public lines that have no error on their own kernel.
+fn right_lines() -> Vec<&'static str> {
+    let table = include_str!("../../../../fixtures/boot-lines/lines.toml");
+    let entries = table.split("[[line]]").skip(1);
+    let right = entries.filter(|entry| !entry.contains("'error "));
+    let line = |entry: &'static str| {
+        let mut lines = entry.lines().filter_map(|line| line.strip_prefix("line = '"));
+        lines.next()?.strip_suffix('\'')
+    };
+    right.filter_map(line).collect()
+}
+
+#[test]
+fn a_right_public_line_has_no_error_on_any_machine() {
+    let lines = right_lines();
+    assert!(lines.len() > 40, "{}", lines.len());
+    for line in lines {
+        let (status, report) = judged(&["--cmdline", line, "--cpus", "0-255"]);
+        assert_eq!(status, Some(0), "{line}: {report}");
+        assert_eq!(
+            (&report["kernel"], &report["kernel_assumed"]),
+            (&Value::Null, &false.into())
+        );
+    }
+}
+
+#[test]
+fn the_kernel_of_this_machine_is_an_assumption_and_a_named_one_is_none() {
+    let line = "quiet nohz_full=1 isolcpus=managed_irq,domain,1 rcu_nocbs=1";
+    let (_, report) = judged(&["--cmdline", line]);
+    assert_eq!(report["kernel_assumed"], true, "{report}");
+    assert!(report["kernel"].is_string(), "{report}");
+    let (status, report) = judged(&["--cmdline", line, "--kernel", "4.14"]);
+    assert_eq!(
+        (status, &report["kernel_assumed"]),
+        (Some(1), &false.into()),
+        "{report}"
+    );
+    let (_, own) = judged(&["--cmdline"]);
+    assert_eq!(own["kernel_assumed"], false, "{own}");
+}

@@ -1,0 +1,142 @@
+//! The files that a pattern of `EnvironmentFile=` names, in the order of glob(3).
+
+use crate::reading::Reader;
+
+/// Files that one pattern names at most.
+const MOST: usize = 64;
+
+/// The files of a pattern by name; a name without a pattern stands for itself, whether it exists or not. A `{` is an ordinary
+/// letter: systemd asks for no braces.
+pub(super) fn file_names(reader: &Reader, pattern: &str) -> Vec<String> {
+    if !is_pattern(pattern) {
+        return vec![pattern.to_owned()];
+    }
+    let mut found = vec![String::new()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let mut next = Vec::new();
+        for dir in &found {
+            if !is_pattern(part) {
+                next.push(format!("{dir}/{part}"));
+                continue;
+            }
+            let listed = if dir.is_empty() { "/" } else { dir.as_str() };
+            let entries = reader.entries(listed).unwrap_or_default();
+            let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
+            names.sort_unstable();
+            let fits = names.iter().filter(|name| matches(part, name));
+            next.extend(fits.map(|name| format!("{dir}/{name}")));
+            next.truncate(MOST);
+        }
+        found = next;
+    }
+    found.retain(|path| reader.kind(path).is_some());
+    found
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
+/// Whether a name fits one part of a pattern (glob(7)). A leading dot is matched by a dot alone.
+fn matches(pattern: &str, name: &str) -> bool {
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut at, mut place) = (0, 0);
+    // Where the last star was, and the letter that it was tried with.
+    let mut star: Option<(usize, usize)> = None;
+    while place < name.len() {
+        let step = match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, place));
+                at += 1;
+                continue;
+            }
+            Some(_) => one(pattern.get(at..).unwrap_or_default(), name.get(place).copied()),
+            None => None,
+        };
+        match (step, star) {
+            (Some(used), _) => {
+                at += used;
+                place += 1;
+            }
+            (None, Some((back, tried))) => {
+                star = Some((back, tried + 1));
+                (at, place) = (back + 1, tried + 1);
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .all(|letter| *letter == '*')
+}
+
+/// How many letters of the pattern stand for this letter of the name; `None` where they do not.
+fn one(pattern: &[char], letter: Option<char>) -> Option<usize> {
+    let letter = letter?;
+    match pattern {
+        ['?', ..] => Some(1),
+        ['[', rest @ ..] => {
+            // A bracket directly behind the first one, or behind its negation, is a member.
+            let negated = matches!(rest.first(), Some('!' | '^'));
+            let members = rest.get(usize::from(negated)..)?;
+            let end = 1 + members.get(1..)?.iter().position(|member| *member == ']')?;
+            let members = members.get(..end)?;
+            let is_member = is_one_of(members, letter);
+            (is_member != negated).then_some(2 + usize::from(negated) + end)
+        }
+        ['\\', escaped, ..] => (*escaped == letter).then_some(2),
+        [own, ..] => (*own == letter).then_some(1),
+        [] => None,
+    }
+}
+
+/// Whether a letter is among the members of a bracket: single letters, and ranges such as `a-z`.
+fn is_one_of(members: &[char], letter: char) -> bool {
+    let mut rest = members;
+    while let Some((first, after)) = rest.split_first() {
+        if let ['-', last, others @ ..] = after {
+            if (*first..=*last).contains(&letter) {
+                return true;
+            }
+            rest = others;
+        } else {
+            if *first == letter {
+                return true;
+            }
+            rest = after;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_glob_does() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        };
+        check("irqbalance*", "irqbalance", true);
+        check("*.env", "a.env", true);
+        check("*.env", ".a.env", false);
+        check("*.env", "a.env~", false);
+        check("a*b*c", "aXbYbc", true);
+        check("a?c", "abc", true);
+        check("a?c", "ac", false);
+        check("[0-9][0-9]-x", "10-x", true);
+        check("[0-9][0-9]-x", "1a-x", false);
+        check("[!a]x", "bx", true);
+        check("[!a]x", "ax", false);
+        check("[]]x", "]x", true);
+        check("[a", "a", false);
+        check("\\*x", "*x", true);
+        check("{a,b}", "a", false);
+    }
+}
