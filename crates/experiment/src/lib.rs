@@ -12,6 +12,7 @@ mod guest_side;
 mod guest_task;
 mod local;
 mod measurement;
+mod open_study;
 mod outcome;
 pub mod reboots;
 mod remote;

@@ -2,6 +2,7 @@
 
 use crate::directory::{self, Directory};
 use crate::forecast::Forecast;
+use crate::open_study::OpenStudy;
 use crate::outcome::Outcome;
 use crate::reboots::Consent;
 use crate::runs::{self, Bounds, RunsEnd};
@@ -113,15 +114,21 @@ fn go_on(
     let directory = Directory::open(out, &forecast, record)?;
     let mut schedule = Schedule::new(&forecast.study, directory.done()?);
     note_remaining(session, &forecast, &schedule);
+    let open = OpenStudy {
+        session,
+        forecast: &forecast,
+        directory: &directory,
+        stop,
+    };
     if forecast.study.needs_boots() {
-        let ended = reboots::go_on(session, &forecast, out, &directory, &mut schedule, stop, show);
+        let ended = reboots::go_on(&open, out, &mut schedule, show);
         return ended.inspect_err(|_| reboots::end(session));
     }
     let bounds = Bounds {
         within: None,
         budget: forecast.study.budget,
     };
-    let end = runs::run_all(session, &forecast, &directory, &mut schedule, bounds, stop)?;
+    let end = runs::run_all(&open, &mut schedule, bounds)?;
     let left = schedule.order().len() - schedule.done();
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match end {

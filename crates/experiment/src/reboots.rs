@@ -10,8 +10,8 @@ pub(crate) use feasibility::{impossible, kernels_not_started};
 pub use unit::{put_back, under_way};
 
 use crate::ShowOutcome;
-use crate::directory::Directory;
 use crate::forecast::Forecast;
+use crate::open_study::OpenStudy;
 use crate::outcome::Outcome;
 use crate::runs::{self, Bounds, RunsEnd};
 use apply::restarts::{Restart, Stage, UnderWay};
@@ -22,7 +22,7 @@ use root::{Failure, Status};
 use session::Session;
 use session::boot_files::once;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use study::{Boot, Here, Next, RebootAttempt, Schedule, Sitting, next};
 use unit::Resumes;
 
@@ -94,28 +94,15 @@ pub(crate) fn admit(
 /// # Errors
 /// What could not be noted, measured, chosen or put back.
 pub(crate) fn go_on(
-    session: &Session,
-    forecast: &Forecast,
+    open: &OpenStudy,
     out: &Path,
-    directory: &Directory,
     schedule: &mut Schedule,
-    stop: &AtomicBool,
     show: &mut ShowOutcome,
 ) -> Result<Status, Failure> {
+    let (session, forecast, directory) = (open.session, open.forecast, open.directory);
     let out = absolute(out)?;
-    if under_way(session)?.is_none() {
-        unit::begin(session, &out)?;
-        if unit::resumes(session) == Resumes::Unit {
-            session.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
-        }
-    }
-    for given_up in directory.given_up()? {
-        forecast.study.boots.iter().enumerate().for_each(|(place, boot)| {
-            if boot.text(&forecast.cpus) == given_up.boot {
-                schedule.give_up(place);
-            }
-        });
-    }
+    begin(session, &out)?;
+    skip_given_up(open, schedule)?;
     let boot_id = session.root().value("/proc/sys/kernel/random/boot_id")?;
     let line = running_line(session);
     loop {
@@ -123,7 +110,6 @@ pub(crate) fn go_on(
             session.note("somebody has ended the study; its results stay\n");
             return Ok(Status::Failed);
         };
-        let tried = tried(&under_way);
         let here = Here {
             boot_id: boot_id.as_deref(),
             line: &line,
@@ -139,50 +125,19 @@ pub(crate) fn go_on(
             done: schedule.done(),
             boot_id: boot_id.clone(),
         };
-        match next(&forecast.study, schedule, &tried, &here) {
+        match next(&forecast.study, schedule, &tried(&under_way), &here) {
             Next::Measure(sitting) => {
                 let step = step(Stage::Measures, sitting, schedule);
                 if under_way.restarts.last() != Some(&step) {
                     unit::note(session, &step)?;
                 }
-                let left = forecast
-                    .study
-                    .budget
-                    .map(|budget| budget.saturating_sub(under_way.since()));
-                match runs::run_all(
-                    session,
-                    forecast,
-                    directory,
-                    schedule,
-                    Bounds {
-                        within: Some(sitting),
-                        budget: left,
-                    },
-                    stop,
-                ) {
-                    Ok(RunsEnd::Done) => {}
-                    Ok(RunsEnd::BudgetUsed) => {
+                match measure(open, schedule, sitting, under_way.since())? {
+                    RunsEnd::Done => {}
+                    RunsEnd::BudgetUsed => {
                         budget_used(session, schedule);
                         break;
                     }
-                    Ok(RunsEnd::Interrupted) => {
-                        session.note(
-                            "interrupted; it goes on with `quietcore study resume`, as after the next restart; `quietcore undo` ends it\n",
-                        );
-                        return Ok(Status::Failed);
-                    }
-                    // Nobody may be there to read it, and the other boots can be measured still.
-                    Err(error) => {
-                        session.error(&error);
-                        give_up(
-                            session,
-                            forecast,
-                            directory,
-                            schedule,
-                            sitting,
-                            format!("{}: {}", error.what, error.why),
-                        )?;
-                    }
+                    RunsEnd::Interrupted => return Ok(interrupted(session)),
                 }
             }
             Next::Restart(sitting) => {
@@ -190,19 +145,10 @@ pub(crate) fn go_on(
                     break;
                 };
                 unit::note(session, &step(Stage::Restarts, sitting, schedule))?;
-                if !boot.is_plain() {
-                    once::choose_once(session, &entry(boot, &forecast.cpus))?;
-                }
-                let text = format!(
-                    "repetition {}, boot {}; {} restarts are left",
-                    sitting.block + 1,
-                    report::safe(&boot.text(&forecast.cpus)),
-                    schedule.sittings_left()
-                );
-                unit::restart(session, &text)?;
+                restart(open, schedule, sitting, boot)?;
                 return Ok(Status::Done);
             }
-            Next::GiveUp { sitting, why } => give_up(session, forecast, directory, schedule, sitting, why)?,
+            Next::GiveUp { sitting, why } => give_up(open, schedule, sitting, why)?,
             Next::BudgetUsed => {
                 budget_used(session, schedule);
                 break;
@@ -210,13 +156,86 @@ pub(crate) fn go_on(
             Next::Over => break,
         }
     }
-    let left = put_back(session)?;
-    if schedule.done() > 0 {
-        show(&Outcome::of(directory)?);
+    finish(open, schedule, show)
+}
+
+/// Notes that the study has begun, where it is not under way yet.
+fn begin(session: &Session, out: &str) -> Result<(), Failure> {
+    if under_way(session)?.is_some() {
+        return Ok(());
     }
-    let is_whole = schedule.done() == schedule.order().len() && left.is_empty();
-    back_to_own_line(session);
-    Ok(if is_whole { Status::Done } else { Status::Failed })
+    unit::begin(session, out)?;
+    if unit::resumes(session) == Resumes::Unit {
+        session.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
+    }
+    Ok(())
+}
+
+/// Takes the boots out of the schedule that an earlier call gave up.
+fn skip_given_up(open: &OpenStudy, schedule: &mut Schedule) -> Result<(), Failure> {
+    for given_up in open.directory.given_up()? {
+        for (place, boot) in open.forecast.study.boots.iter().enumerate() {
+            if boot.text(&open.forecast.cpus) == given_up.boot {
+                schedule.give_up(place);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs what belongs to this boot. A boot whose runs fail is given up.
+fn measure(
+    open: &OpenStudy,
+    schedule: &mut Schedule,
+    sitting: Sitting,
+    under_way_for: Duration,
+) -> Result<RunsEnd, Failure> {
+    let budget = open.forecast.study.budget;
+    let bounds = Bounds {
+        within: Some(sitting),
+        budget: budget.map(|budget| budget.saturating_sub(under_way_for)),
+    };
+    match runs::run_all(open, schedule, bounds) {
+        Ok(end) => Ok(end),
+        // No user may be there to read it, and the other boots can still be measured.
+        Err(error) => {
+            open.session.error(&error);
+            give_up(open, schedule, sitting, format!("{}: {}", error.what, error.why))?;
+            Ok(RunsEnd::Done)
+        }
+    }
+}
+
+/// Chooses the boot that comes next, and restarts the machine.
+fn restart(open: &OpenStudy, schedule: &Schedule, sitting: Sitting, boot: &Boot) -> Result<(), Failure> {
+    if !boot.is_plain() {
+        once::choose_once(open.session, &entry(boot, &open.forecast.cpus))?;
+    }
+    let text = format!(
+        "repetition {}, boot {}; {} restarts are left",
+        sitting.block + 1,
+        report::safe(&boot.text(&open.forecast.cpus)),
+        schedule.sittings_left()
+    );
+    unit::restart(open.session, &text)
+}
+
+/// Puts everything back, shows what there is, and sees to it that the machine returns to its own line.
+fn finish(open: &OpenStudy, schedule: &Schedule, show: &mut ShowOutcome) -> Result<Status, Failure> {
+    let left = put_back(open.session)?;
+    if schedule.done() > 0 {
+        show(&Outcome::of(open.directory)?);
+    }
+    let is_complete = schedule.done() == schedule.order().len() && left.is_empty();
+    back_to_own_line(open.session);
+    Ok(if is_complete { Status::Done } else { Status::Failed })
+}
+
+fn interrupted(session: &Session) -> Status {
+    session.note(
+        "interrupted; it goes on with `quietcore study resume`, as after the next restart; `quietcore undo` ends it\n",
+    );
+    Status::Failed
 }
 
 fn budget_used(session: &Session, schedule: &Schedule) {
@@ -261,26 +280,17 @@ pub fn note_line(session: &Session) {
     }
 }
 
-fn give_up(
-    session: &Session,
-    forecast: &Forecast,
-    directory: &Directory,
-    schedule: &mut Schedule,
-    sitting: Sitting,
-    why: String,
-) -> Result<(), Failure> {
-    let text = forecast
-        .study
-        .boots
-        .get(sitting.boot)
-        .map(|boot| boot.text(&forecast.cpus));
-    let text = text.unwrap_or_default();
-    session.note(&format!(
+fn give_up(open: &OpenStudy, schedule: &mut Schedule, sitting: Sitting, why: String) -> Result<(), Failure> {
+    let boot = open.forecast.study.boots.get(sitting.boot);
+    let text = boot
+        .map(|boot| boot.text(&open.forecast.cpus))
+        .unwrap_or_default();
+    open.session.note(&format!(
         "given up: boot {}: {}\n",
         report::safe(&text),
         report::safe(&why)
     ));
-    directory.give_up(text, why)?;
+    open.directory.give_up(text, why)?;
     schedule.give_up(sitting.boot);
     Ok(())
 }

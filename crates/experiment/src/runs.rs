@@ -1,7 +1,7 @@
 //! The runs, one after the other: make the cell, measure, and give the machine back, whatever happens in between.
 
-use crate::directory::Directory;
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
+use crate::open_study::OpenStudy;
 use crate::study_plan::duration_text;
 use crate::{cooling, measurement};
 use apply::Which;
@@ -43,13 +43,16 @@ pub struct Bounds {
 /// # Errors
 /// A run that failed. The machine is as before, or the error says what is not.
 pub fn run_all(
-    session: &Session,
-    forecast: &Forecast,
-    directory: &Directory,
+    open: &OpenStudy,
     schedule: &mut Schedule,
     Bounds { within, budget }: Bounds,
-    stop: &AtomicBool,
 ) -> Result<RunsEnd, Failure> {
+    let OpenStudy {
+        session,
+        forecast,
+        directory,
+        stop,
+    } = *open;
     let begun = Instant::now();
     let study = &forecast.study;
     if schedule.next().is_some()

@@ -9,6 +9,7 @@ mod guests;
 
 use crate::directory::Directory;
 use crate::local::lock;
+use crate::open_study::OpenStudy;
 use crate::outcome::Outcome;
 use crate::runs::RunsEnd;
 use crate::study_plan::{StudyPlan, duration_text, record, repetition_text};
@@ -105,7 +106,13 @@ pub fn carry_out(
         bench.text(),
         duration_text(schedule.remaining())
     ));
-    let ended = guests::run_all(session, &bench, &forecast, &directory, &mut schedule, stop)?;
+    let open = OpenStudy {
+        session,
+        forecast: &forecast,
+        directory: &directory,
+        stop,
+    };
+    let ended = guests::run_all(&open, &bench, &mut schedule)?;
     let left = all - schedule.done();
     if left == 0 {
         show(&Outcome::of(&directory)?);

@@ -4,18 +4,17 @@
 use super::archive::archive;
 use super::bench::Bench;
 use super::guest_session::{self, GuestEnd};
-use crate::directory::Directory;
 use crate::forecast::Forecast;
 use crate::guest_task::{GuestMessage, Task};
+use crate::open_study::OpenStudy;
 use crate::runs::RunsEnd;
 use crate::study_plan::duration_text;
 use guest::qemu::{self, Files};
 use root::output::{self, Draft, Durability, Readers};
 use root::{Failure, Status};
-use session::Session;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use study::{Place, Schedule, Sitting};
 
@@ -37,14 +36,13 @@ pub struct GuestsEnd {
 ///
 /// # Errors
 /// QEMU cannot be started, or a result cannot be kept.
-pub fn run_all(
-    session: &Session,
-    bench: &Bench,
-    forecast: &Forecast,
-    directory: &Directory,
-    schedule: &mut Schedule,
-    stop: &AtomicBool,
-) -> Result<GuestsEnd, Failure> {
+pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Result<GuestsEnd, Failure> {
+    let OpenStudy {
+        forecast,
+        directory,
+        stop,
+        ..
+    } = *open;
     let begun = Instant::now();
     let dir = directory.guests();
     output::make_folder(&dir)?;
@@ -70,14 +68,12 @@ pub fn run_all(
             runs.truncate(fit.max(1));
         }
         let guest = Guest {
-            session,
+            open: *open,
             bench,
-            forecast,
-            directory,
             dir: &dir,
             sitting,
         };
-        let end = guest.run(&runs, schedule, &mut state, stop)?;
+        let end = guest.run(&runs, schedule, &mut state)?;
         if let GuestEnd::Stopped(why) = end {
             state.failed(&guest, why)?;
         } else if end == GuestEnd::Interrupted {
@@ -138,7 +134,7 @@ impl GuestsState {
         let name = guest.name();
         output::write(&guest.file("why"), format!("{why}\n").as_bytes())?;
         let console = report::safe(&guest.file("console").display().to_string());
-        guest.session.note(&format!(
+        guest.open.session.note(&format!(
             "the machine of {name} failed: {why}; its console is {console}\n"
         ));
         if !is_last {
@@ -162,10 +158,8 @@ impl GuestsState {
 
 /// A guest that is to be.
 struct Guest<'a> {
-    session: &'a Session,
+    open: OpenStudy<'a>,
     bench: &'a Bench,
-    forecast: &'a Forecast,
-    directory: &'a Directory,
     dir: &'a Path,
     sitting: Sitting,
 }
@@ -181,8 +175,8 @@ impl Guest<'_> {
     }
 
     fn boot_text(&self) -> String {
-        let boot = self.forecast.study.boots.get(self.sitting.boot);
-        let text = boot.map_or_else(String::new, |boot| boot.text(&self.forecast.cpus));
+        let boot = self.open.forecast.study.boots.get(self.sitting.boot);
+        let text = boot.map_or_else(String::new, |boot| boot.text(&self.open.forecast.cpus));
         format!("boot {} ({})", self.sitting.boot + 1, report::safe(&text))
     }
 
@@ -204,25 +198,25 @@ impl Guest<'_> {
         runs: &[Place],
         schedule: &mut Schedule,
         state: &mut GuestsState,
-        stop: &AtomicBool,
     ) -> Result<GuestEnd, Failure> {
-        let study = &self.forecast.study;
+        let study = &self.open.forecast.study;
         let (Some(kernel), Some(boot)) = (
             self.bench.kernels.get(self.sitting.boot),
             study.boots.get(self.sitting.boot),
         ) else {
             return Ok(GuestEnd::Stopped("the study has no such boot".to_owned()));
         };
-        let line = qemu::line(self.bench.accelerator, &boot.words_for(&self.forecast.cpus));
-        self.session
+        let line = qemu::line(self.bench.accelerator, &boot.words_for(&self.open.forecast.cpus));
+        self.open
+            .session
             .note(&format!("{}: Linux {}, {line}\n", self.name(), kernel.release));
         let initramfs = self.file("initramfs");
         let task = Task {
-            cpus: self.forecast.cpus.to_string(),
+            cpus: self.open.forecast.cpus.to_string(),
             runs: runs.iter().map(|place| [place.block, place.cell]).collect(),
         };
         let mut draft = Draft::create(&initramfs, Readers::Everybody)?;
-        draft.append(&archive(&self.bench.program, &task, &self.forecast.bytes))?;
+        draft.append(&archive(&self.bench.program, &task, &self.open.forecast.bytes))?;
         draft.place(Durability::Cached)?;
         let console = self.file("console");
         let files = Files {
@@ -239,7 +233,7 @@ impl Guest<'_> {
         let started = Instant::now();
         let mut run_begun = Instant::now();
         let all = schedule.order().len();
-        let end = guest_session::boot(&arguments, &console, silence, stop, &mut |told| {
+        let end = guest_session::boot(&arguments, &console, silence, self.open.stop, &mut |told| {
             match told {
                 GuestMessage::Up(up) => {
                     if let Some(why) = self.wrong(&up.release, up.cmdline.as_deref(), &kernel.release) {
@@ -251,7 +245,7 @@ impl Guest<'_> {
                 }
                 GuestMessage::Begins(place) => {
                     run_begun = Instant::now();
-                    self.session.note(&format!(
+                    self.open.session.note(&format!(
                         "[{}/{all}] {}, repetition {}; about {} left\n",
                         schedule.done() + 1,
                         study.cells.get(place.cell).map_or("", |cell| &cell.name),
@@ -260,7 +254,7 @@ impl Guest<'_> {
                     ));
                 }
                 GuestMessage::Result(place, bytes) if runs.contains(&place) => {
-                    self.directory.keep(place, &bytes)?;
+                    self.open.directory.keep(place, &bytes)?;
                     schedule.finish(place, run_begun.elapsed());
                 }
                 GuestMessage::Refused(place, refusal) if runs.contains(&place) => {
@@ -284,8 +278,12 @@ impl Guest<'_> {
             let release = release.as_deref().unwrap_or("unknown");
             return Some(format!("it runs Linux {release}, and its image says {wanted}"));
         }
-        let study = &self.forecast.study;
-        study.wrong_line(self.sitting.boot, &self.forecast.cpus, line.unwrap_or_default())
+        let study = &self.open.forecast.study;
+        study.wrong_line(
+            self.sitting.boot,
+            &self.open.forecast.cpus,
+            line.unwrap_or_default(),
+        )
     }
 }
 
