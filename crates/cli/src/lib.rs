@@ -3,7 +3,6 @@
 //! `main.rs` only calls it. Tests of single parts link this instead of including sources by path.
 
 pub mod allocator;
-mod first_process;
 mod flags;
 mod foreign;
 mod intent;
@@ -13,15 +12,21 @@ mod plans;
 mod program;
 mod reading;
 mod result_file;
-mod sampler_policy;
 mod status;
 mod verbs;
 
 use clap::Parser;
+use experiment::first_process;
 use root::{Failure as CommandError, Status};
 use session::Session;
 use std::ffi::OsString;
-use terminal::Screen;
+use terminal::{Screen, StandardError};
+
+mod sampler_policy {
+    //! Policies of samplers, as `blame` imports them.
+
+    pub use measure::{SamplerPolicy as Sampler, parse_policy};
+}
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -42,8 +47,8 @@ struct Cli {
 pub fn main() -> std::process::ExitCode {
     allocator::survives_forks();
     status::report_panics();
-    if first_process::is_this() {
-        return first_process::run().into();
+    if first_process::is_init_of_a_guest() {
+        return first_process::run(&StandardError::Normal).into();
     }
     let command_line: Vec<OsString> = std::env::args_os().collect();
     #[cfg(feature = "compat")]

@@ -33,6 +33,7 @@ mod result;
 mod rights;
 mod ring;
 mod sampler;
+mod sampler_policy;
 mod seccomp;
 mod shared;
 mod spin;
@@ -52,6 +53,7 @@ pub use result::{
     Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,
     Jitter, Level, Measurement, Note, OverTime, Own, SCHEMA, Spike, ThreadResult,
 };
+pub use sampler_policy::{SamplerPolicy, parse_policy};
 
 /// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.
 pub const GAPS_KEPT: usize = 10_000;

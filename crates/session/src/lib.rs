@@ -17,6 +17,7 @@ mod journal;
 pub mod own_process;
 pub mod partition;
 pub mod policy;
+mod recording_file;
 pub mod resize;
 mod rt_group;
 mod session;
@@ -24,5 +25,6 @@ mod signals;
 pub mod task_move;
 
 pub use change_lock::ChangeLock;
+pub use recording_file::read_recording;
 pub use session::{Reporter, Session, seconds_now};
 pub use signals::stop_flag;

@@ -11,8 +11,11 @@ pub trait Reporter: Sync {
     /// Shows progress, or a remark beside the result: whole lines.
     fn note(&self, text: &str);
 
-    /// Shows a failure that does not end the command.
+    /// Shows a failure that does not end the command, as a warning.
     fn warn(&self, failure: &Failure);
+
+    /// Shows a failure that ends a part of the command, as an error.
+    fn error(&self, failure: &Failure);
 }
 
 /// The machine that a command works on: the running one, a captured one, or a directory that stands in for one.
@@ -64,9 +67,14 @@ impl Session {
         self.reporter.note(text);
     }
 
-    /// Reports a failure that does not end the command.
+    /// Reports a failure that does not end the command, as a warning.
     pub fn warn(&self, failure: &Failure) {
         self.reporter.warn(failure);
+    }
+
+    /// Reports a failure that ends a part of the command, as an error.
+    pub fn error(&self, failure: &Failure) {
+        self.reporter.error(failure);
     }
 
     /// Its files.

@@ -140,16 +140,16 @@ impl Screen {
 
     /// Prints an error and gives its status back.
     pub fn error(&mut self, error: &Failure) -> Status {
-        put_error(&three_lines("error", [&error.what, &error.why, &error.next]));
+        StandardError::Normal.error(error);
         error.status
     }
 }
 
-/// Standard error, where a session reports. Warnings are shown also when quiet.
+/// Standard error, where a session reports. Warnings and errors are shown also when quiet.
 pub enum StandardError {
     /// Progress and remarks too.
     Normal,
-    /// Only warnings.
+    /// Only warnings and errors.
     Quiet,
 }
 
@@ -163,6 +163,13 @@ impl Reporter for StandardError {
     fn warn(&self, failure: &Failure) {
         put_error(&three_lines(
             "warning",
+            [&failure.what, &failure.why, &failure.next],
+        ));
+    }
+
+    fn error(&self, failure: &Failure) {
+        put_error(&three_lines(
+            "error",
             [&failure.what, &failure.why, &failure.next],
         ));
     }

@@ -2,13 +2,12 @@
 
 mod grouped;
 
-use crate::foreign::recording;
 use crate::{CommandError, Screen, Status};
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
 use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
-use session::Session;
+use session::{Session, read_recording};
 use std::path::{Path, PathBuf};
 use terminal::Form;
 
@@ -53,7 +52,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
         for path in &group.files {
             files.push(Compared {
                 file: path.display().to_string(),
-                recording: recording(path)?,
+                recording: read_recording(path)?,
             });
         }
         sizes.push(files.len() - before);

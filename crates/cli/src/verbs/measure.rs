@@ -8,7 +8,6 @@ mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::result_file::{self, ResultFile};
-use crate::sampler_policy::{Sampler, parse_policy};
 use crate::{CommandError, Screen, Status, nanoseconds};
 use break_args::BreakArgs;
 use claim::parse_claim;
@@ -17,6 +16,7 @@ use machine::parse_duration;
 use machine::{CpuSet, Machine, Nanos};
 use measure::{
     Break, Claim, Environment, IdleStates, Kind, Level, MeasureError, Measurement, Method, Progress, Request,
+    SamplerPolicy, parse_policy,
 };
 use report::Histograms;
 use session::isolation::existing_cpus;
@@ -56,7 +56,7 @@ enum What {
         spinning: Spinning,
         /// other, or fifo:1 to fifo:99, rr:1 to rr:99, which measure how the kernel throttles the thread itself
         #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy)]
-        policy: Sampler,
+        policy: SamplerPolicy,
         /// Have a tracer of the kernel measure, where it has one
         #[arg(long, value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
         method: Option<kernel_tracer::Spinning>,

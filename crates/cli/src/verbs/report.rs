@@ -1,9 +1,9 @@
 //! `report`: what a file of any measuring tool says, in words, as JSON, or in another tool's format.
 
-use crate::foreign::{WrittenAs, recording, written_as};
+use crate::foreign::{WrittenAs, written_as};
 use crate::{CommandError, Screen, Status};
 use formats::Recording;
-use session::Session;
+use session::{Session, read_recording};
 use std::path::PathBuf;
 use terminal::Form;
 
@@ -32,7 +32,7 @@ enum Written {
 
 /// Runs it.
 pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let recording = recording(&args.file)?;
+    let recording = read_recording(&args.file)?;
     let name = args.file.display().to_string();
     let Some(format) = args.format else {
         match screen.form {

@@ -1,37 +1,21 @@
 //! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine,
 //! in virtual machines or on another machine.
 
-mod child;
-mod conduct;
-mod cooling;
-mod directory;
-mod foresee;
-mod hearing;
-mod in_guest;
 mod isolcpus_vs_cpuset;
 mod options;
-mod outcome;
-pub(crate) mod reboots;
-mod remote;
+mod outcome_view;
 mod report;
-pub mod task;
-mod vm;
+mod venue_args;
 mod which_knob;
 
 use crate::{CommandError, Screen, Status};
-use ::study::{Record, Schedule};
-use clap::Subcommand;
-use directory::Directory;
-use foresee::{Foreseen, Written};
-use reboots::Consent;
-use root::state::Lock;
+use clap::{Subcommand, ValueEnum};
+use experiment::{Consent, Role, StudyFile, StudyPlan, StudyRun, duration_text, repetition_text};
 use serde::Serialize;
 use session::Session;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 use terminal::Form;
-use vm::Where;
+use venue_args::VenueArgs;
 
 const EXAMPLES: &str = "A study file:\n  \
     repetitions = 6\n  \
@@ -76,7 +60,7 @@ enum What {
         #[arg(value_name = "FILE")]
         file: PathBuf,
         #[command(flatten)]
-        vm: vm::Args,
+        venue: VenueArgs,
     },
     /// Run it, or what is left of it; after every run the machine is as before
     Run {
@@ -90,14 +74,14 @@ enum What {
         #[arg(long)]
         reboot: bool,
         #[command(flatten)]
-        vm: vm::Args,
+        venue: VenueArgs,
     },
     #[command(hide = true)]
     InGuest,
     #[command(hide = true)]
     OnBoard {
         #[arg(value_enum)]
-        role: remote::Role,
+        role: RoleWord,
     },
     /// Go on with a study that restarts this machine: what its unit calls after each boot
     Resume,
@@ -111,6 +95,15 @@ enum What {
     Report(report::Args),
 }
 
+/// What this program does on a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum RoleWord {
+    /// Hands out what a study says.
+    Follow,
+    /// Runs it.
+    Conduct,
+}
+
 /// JSON of `study plan`.
 #[derive(Serialize)]
 struct PlanReport<'a> {
@@ -122,11 +115,8 @@ struct PlanReport<'a> {
     restarts: usize,
     /// About.
     seconds: u64,
-    notes: Vec<String>,
+    notes: &'a [String],
 }
-
-/// Where the lock of studies is: two at once would measure each other.
-const LOCK: &str = "study";
 
 /// Runs it.
 ///
@@ -134,273 +124,96 @@ const LOCK: &str = "study";
 /// A study that is wrong or impossible here, a directory of something else, a run that failed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
-        What::Plan { file, vm } => {
-            show_written(session, foresee::study(file)?, file, vm, screen)?;
-            Ok(Status::Done)
-        }
+        What::Plan { file, venue } => show_written(session, StudyFile::read(file)?, file, venue, screen),
         What::Run {
             file,
             out,
             reboot,
-            vm,
+            venue,
         } => {
-            let consent = if *reboot { Consent::Given } else { Consent::Missing };
-            run_written(session, foresee::study(file)?, file, out, vm, consent, screen)
+            let study = StudyFile::read(file)?;
+            let run = StudyRun {
+                study,
+                file,
+                out,
+                venue: &venue.venue()?,
+                consent: consent(*reboot),
+            };
+            experiment::run(session, run, &mut |outcome| outcome_view::show(outcome, screen))
         }
         What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, session, screen),
-        What::InGuest => in_guest::run(session, screen),
-        What::OnBoard { role } => remote::on_board(session, *role, screen),
+        What::InGuest => experiment::run_in_guest(session),
+        What::OnBoard { role } => on_board(session, *role, screen),
         What::Resume => resume(session, screen),
         What::WhichKnob(args) => which_knob::run(args, session, screen),
         What::Report(args) => report::run(args, session, screen),
     }
 }
 
-/// Says what a study makes where it is to run.
+fn consent(reboot: bool) -> Consent {
+    if reboot { Consent::Given } else { Consent::Missing }
+}
+
+fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<Status, CommandError> {
+    let role = match role {
+        RoleWord::Follow => Role::Follow,
+        RoleWord::Conduct => Role::Conduct,
+    };
+    experiment::on_board(session, role, &mut std::io::stdout(), &mut |outcome| {
+        outcome_view::show(outcome, screen);
+    })
+}
+
+fn resume(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let status = experiment::resume(session, &mut |outcome| outcome_view::show(outcome, screen))?;
+    Ok(status.unwrap_or_else(|| {
+        screen.text("No study is under way here.\n");
+        Status::Done
+    }))
+}
+
+/// Shows what a study makes where it is to run.
 fn show_written(
     session: &Session,
-    written: Written,
+    study: StudyFile,
     file: &Path,
-    vm: &vm::Args,
-    screen: &mut Screen,
-) -> Result<(), CommandError> {
-    match vm.place()? {
-        Where::Here => plan(session, &Foreseen::of(session, written, file)?, screen),
-        Where::Vm => vm::plan(written, file, vm, screen)?,
-        Where::Board => return Err(remote::no_plan()),
-    }
-    Ok(())
-}
-
-/// Runs what is left of a study where it is to run.
-fn run_written(
-    session: &Session,
-    written: Written,
-    file: &Path,
-    out: &Path,
-    vm: &vm::Args,
-    consent: Consent,
+    venue: &VenueArgs,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
-    let stop = session::stop_flag();
-    match vm.place()? {
-        Where::Here => carry_out(session, out, consent, stop, screen, || {
-            Foreseen::of(session, written, file)
-        }),
-        Where::Vm => vm::carry_out(session, written, file, out, vm, stop, screen),
-        Where::Board => remote::carry_out(session, &written, out, &vm.board, consent, stop, screen),
-    }
+    show_plan(&experiment::plan(session, study, file, &venue.venue()?)?, screen);
+    Ok(Status::Done)
 }
 
-/// Says what a study makes on this machine.
-fn plan(session: &Session, foreseen: &Foreseen, screen: &mut Screen) {
-    let schedule = Schedule::new(&foreseen.study, []);
-    let here = reboots::impossible(session, foreseen);
-    let mut notes = foreseen.notes.clone();
-    notes.extend(
-        here.iter()
-            .chain(&reboots::kernels_not_started(session, foreseen))
-            .map(|why| format!("not possible on this machine: {why}")),
-    );
-    show(
-        foreseen,
-        &schedule,
-        &reboots::text(foreseen, &schedule),
-        notes,
-        screen,
-    );
-}
-
-/// `once`, `4 times`.
-fn times(count: usize) -> String {
-    match count {
-        1 => "once".to_owned(),
-        count => format!("{count} times"),
-    }
-}
-
-/// Says what a study makes, with what its boots ask for.
-fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String>, screen: &mut Screen) {
-    let (record, study) = (record(foreseen), &foreseen.study);
+/// Shows what a study makes, with what its boots need.
+fn show_plan(plan: &StudyPlan, screen: &mut Screen) {
+    let (record, study) = (plan.record(), &plan.forecast.study);
     match screen.form {
         Form::Json => screen.json(&PlanReport {
             schema: "quietcore.study-plan/1",
             cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
             order: &record.order,
-            runs: schedule.order().len(),
-            restarts: schedule.sittings_left(),
-            seconds: schedule.remaining().as_secs(),
-            notes,
+            runs: plan.schedule.order().len(),
+            restarts: plan.schedule.sittings_left(),
+            seconds: plan.schedule.remaining().as_secs(),
+            notes: &plan.notes,
         }),
         Form::Text => {
             let mut text = format!(
                 "measure {} on CPU {} for {} in each of {} runs: {} cells, {} each; about {} in all\n",
                 study.what.word(),
-                foreseen.cpus,
-                about(study.each),
-                schedule.order().len(),
+                plan.forecast.cpus,
+                duration_text(study.each),
+                plan.schedule.order().len(),
                 study.cells.len(),
-                times(study.repetitions),
-                about(schedule.remaining()),
+                repetition_text(study.repetitions),
+                duration_text(plan.schedule.remaining()),
             );
             for (place, block) in record.order.iter().enumerate() {
                 text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
             }
-            text.push_str(boots);
-            text.extend(notes.iter().map(|note| format!("note: {note}\n")));
+            text.push_str(&plan.boots);
+            text.extend(plan.notes.iter().map(|note| format!("note: {note}\n")));
             screen.text(&text);
         }
-    }
-}
-
-/// Goes on with the study that restarts this machine. Where that is impossible it is ended: nobody may be there to do it.
-fn resume(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    refuse_others()?;
-    let stop = session::stop_flag();
-    let _lock = lock(session)?;
-    let Some(under_way) = reboots::under_way(session)? else {
-        screen.text("No study is under way here.\n");
-        return Ok(Status::Done);
-    };
-    let out = PathBuf::from(under_way.out);
-    let file = out.join("study.toml");
-    let gone_on = foresee::study(&file).and_then(|written| {
-        go_on(session, &out, Consent::Given, stop, screen, || {
-            match written.study().names_kernels() {
-                // What another kernel can do is not seen under this one: each boot finds it out.
-                true => Foreseen::unjudged(session, written, &file),
-                false => Foreseen::of(session, written, &file),
-            }
-        })
-    });
-    gone_on.inspect_err(|_| reboots::end(session, screen))
-}
-
-/// Runs what is left of a study.
-fn carry_out(
-    session: &Session,
-    out: &Path,
-    consent: Consent,
-    stop: &AtomicBool,
-    screen: &mut Screen,
-    foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
-) -> Result<Status, CommandError> {
-    refuse_others()?;
-    let _lock = lock(session)?;
-    go_on(session, out, consent, stop, screen, foresee)
-}
-
-fn refuse_others() -> Result<(), CommandError> {
-    match root::process::ids().0 {
-        0 => Ok(()),
-        _ => Err(CommandError::new(
-            Status::Denied,
-            "a study isolates CPUs and takes that back",
-            "only root may do that",
-            "run it as root; `quietcore study plan`, and `which-knob --dry-run`, need no rights",
-        )),
-    }
-}
-
-/// One study at a time.
-fn lock(session: &Session) -> Result<Lock, CommandError> {
-    session
-        .made_state_in(LOCK)?
-        .lock(Duration::from_secs(2))
-        .map_err(|error| CommandError {
-            status: Status::Conflict,
-            next: "wait until the other study has ended: two at once would measure each other".to_owned(),
-            ..error.into()
-        })
-}
-
-/// What the study is held against is the machine without what a study that was killed left.
-fn go_on(
-    session: &Session,
-    out: &Path,
-    consent: Consent,
-    stop: &AtomicBool,
-    screen: &mut Screen,
-    foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
-) -> Result<Status, CommandError> {
-    if let Some(note) = conduct::take_back_leftover(session)? {
-        screen.note(&note);
-    }
-    let foreseen = foresee()?;
-    reboots::admit(session, &foreseen, out, consent)?;
-    screen.note(&foreseen.notes_text());
-    let mut record = record(&foreseen);
-    if reboots::under_way(session)?.is_some()
-        && let Some(begun) = directory::begun(out, &foreseen.study, &foreseen.bytes)?
-    {
-        // What runs now may be there by mistake, which every boot is asked for: it is not what the study began with.
-        record.kernel = begun.kernel;
-    }
-    let directory = Directory::open(out, &foreseen, record)?;
-    let mut schedule = Schedule::new(&foreseen.study, directory.done()?);
-    if schedule.done() > 0 {
-        screen.note(&format!(
-            "{} of {} runs are there already\n",
-            schedule.done(),
-            schedule.order().len()
-        ));
-    }
-    screen.note(&format!(
-        "{} cells, {} each; about {} left in all\n",
-        foreseen.study.cells.len(),
-        times(foreseen.study.repetitions),
-        about(schedule.remaining())
-    ));
-    if foreseen.study.needs_boots() {
-        let gone_on = reboots::go_on(session, &foreseen, out, &directory, &mut schedule, stop, screen);
-        return gone_on.inspect_err(|_| reboots::end(session, screen));
-    }
-    let ending = conduct::conduct(
-        session,
-        &foreseen,
-        &directory,
-        &mut schedule,
-        conduct::Bounds {
-            within: None,
-            budget: foreseen.study.budget,
-        },
-        stop,
-        screen,
-    )?;
-    let left = schedule.order().len() - schedule.done();
-    let next = format!("{left} runs are left; the same command goes on with them\n");
-    match ending {
-        conduct::Ending::Done => {
-            outcome::Outcome::of(&directory)?.show(screen);
-            Ok(Status::Done)
-        }
-        conduct::Ending::Interrupted => {
-            screen.note(&format!("interrupted; the machine is as before; {next}"));
-            Ok(Status::Failed)
-        }
-        conduct::Ending::BudgetUsed => {
-            screen.note(&format!("the next run would not fit into the budget; {next}"));
-            Ok(Status::Failed)
-        }
-    }
-}
-
-fn record(foreseen: &Foreseen) -> Record {
-    Record::new(
-        &foreseen.study,
-        &foreseen.machine,
-        &foreseen.cpus,
-        env!("CARGO_PKG_VERSION"),
-    )
-}
-
-/// A time for people, rounded up.
-fn about(time: Duration) -> String {
-    let seconds = time.as_millis().div_ceil(1_000);
-    match seconds {
-        0 => "no time".to_owned(),
-        1..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h", seconds.div_ceil(3_600)),
     }
 }

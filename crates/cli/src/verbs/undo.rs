@@ -2,10 +2,10 @@
 
 mod traces;
 
-use crate::verbs::study::reboots;
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
+use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
@@ -70,7 +70,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let ends_study =
         matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(session), Ok(Some(_)));
     if ends_study {
-        reboots::put_back(session, screen)?;
+        reboots::put_back(session)?;
         screen.note("the study that restarts this machine is ended; its results stay\n");
     }
     // What outlives a restart is changed under the same lock.
@@ -85,7 +85,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
         show(&Undone::default(), &[], &[], screen);
         if ends_study {
-            reboots::tell_line(session, screen);
+            reboots::note_line(session);
         }
         return Ok(Status::Done);
     };
@@ -127,7 +127,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     show(&undone, &left, &removed.placed, screen);
     if ends_study {
-        reboots::tell_line(session, screen);
+        reboots::note_line(session);
     }
     Ok(
         match undone.equal() || (force == Force::Keep && !undone.is_open(force)) {

@@ -12,6 +12,10 @@ impl Reporter for Silent {
     fn warn(&self, failure: &Failure) {
         panic!("no warning was expected: {failure:?}");
     }
+
+    fn error(&self, failure: &Failure) {
+        panic!("no error was expected: {failure:?}");
+    }
 }
 
 fn machine_with(dir: &Path, cpus: &str) -> Session {

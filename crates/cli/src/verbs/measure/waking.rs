@@ -1,10 +1,9 @@
 //! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
 
 use crate::nanoseconds;
-use crate::sampler_policy::{Sampler, parse_policy};
 use clap::ValueEnum;
 use machine::parse_duration;
-use measure::{Kind, Life, Request, Sleep};
+use measure::{Kind, Life, Request, SamplerPolicy, Sleep, parse_policy};
 use std::time::Duration;
 
 /// Arguments that only wake-ups have.
@@ -29,7 +28,7 @@ pub struct Waking {
     /// deadline:200us/1ms is SCHED_DEADLINE with 200 us in each 1 ms. The kernel grants it on a CPU that shares its
     /// scheduling domain with no other: one that was isolated alone.
     #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
-    policy: Option<Sampler>,
+    policy: Option<SamplerPolicy>,
     /// Each CPU has its first period so long after the one before [TIME: 0]
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration)]
     aligned: Option<Duration>,

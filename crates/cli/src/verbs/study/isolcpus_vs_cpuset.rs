@@ -1,13 +1,13 @@
 //! `study isolcpus-vs-cpuset`: the study of an article, written for the user and run like any other.
 
-use super::foresee::Written;
 use super::options::{LoadOn, Measured, Options, a_time};
-use super::reboots::Consent;
-use super::{run_written, show_written, vm};
+use super::venue_args::VenueArgs;
+use super::{consent, outcome_view, show_written};
 use crate::{CommandError, Screen, Status};
 use ::study::What;
 use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
 use clap::ValueEnum;
+use experiment::{StudyFile, StudyRun};
 use session::Session;
 
 /// Arguments of `study isolcpus-vs-cpuset`.
@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    vm: vm::Args,
+    venue: VenueArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -100,26 +100,19 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         load: &args.load,
         load_on: args.load_on,
     });
-    let written = Written::for_the_user(text(&experiment, &levels(args)?))?;
+    let study = StudyFile::generated(text(&experiment, &levels(args)?))?;
     let file = args.options.file();
     if args.dry_run {
-        show_written(session, written, &file, &args.vm, screen)?;
-        return Ok(Status::Done);
+        return show_written(session, study, &file, &args.venue, screen);
     }
-    let consent = if args.reboot {
-        Consent::Given
-    } else {
-        Consent::Missing
+    let run = StudyRun {
+        study,
+        file: &file,
+        out: &args.options.out,
+        venue: &args.venue.venue()?,
+        consent: consent(args.reboot),
     };
-    run_written(
-        session,
-        written,
-        &file,
-        &args.options.out,
-        &args.vm,
-        consent,
-        screen,
-    )
+    experiment::run(session, run, &mut |outcome| outcome_view::show(outcome, screen))
 }
 
 fn levels(args: &Args) -> Result<Levels, CommandError> {

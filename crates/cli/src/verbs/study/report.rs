@@ -1,9 +1,9 @@
 //! `study report`: what the results in a directory show, on the screen or in another form.
 
-use super::directory::Directory;
-use super::outcome::Outcome;
+use super::outcome_view;
 use crate::{CommandError, Screen, Status};
 use ::report::{STUDY_FORMS, StudyForm};
+use experiment::{Directory, Outcome};
 use session::Session;
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     let directory = Directory::existing(&args.dir)?;
     let outcome = Outcome::of(&directory)?;
     if let Some(form) = args.form {
-        let text = outcome.written(form, args.out.as_deref());
+        let text = outcome_view::document(&outcome, form, args.out.as_deref());
         match &args.out {
             Some(path) => root::output::write(path, text.as_bytes())?,
             None => screen.stream(|out| out.write_all(text.as_bytes())),
@@ -44,9 +44,12 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     }
     if let Some(path) = &args.html {
         let [page, ..] = STUDY_FORMS;
-        root::output::write(path, outcome.written(page, Some(path)).as_bytes())?;
+        root::output::write(
+            path,
+            outcome_view::document(&outcome, page, Some(path)).as_bytes(),
+        )?;
     }
-    outcome.show(screen);
+    outcome_view::show(&outcome, screen);
     Ok(Status::Done)
 }
 

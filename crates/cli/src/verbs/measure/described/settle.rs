@@ -2,7 +2,6 @@
 //! stand.
 
 use super::statistics;
-use crate::sampler_policy::parse_policy;
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
@@ -10,7 +9,7 @@ use measure::configuration::{
 };
 use measure::load::LoadKind;
 use measure::programs::Order;
-use measure::{Lane, Level, Note};
+use measure::{Lane, Level, Note, parse_policy};
 use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;

@@ -1,10 +1,9 @@
 //! What the results of a study about knobs show, as text and as JSON.
 
 use crate::Screen;
-use crate::verbs::study::directory::Directory;
-use crate::verbs::study::outcome::{self, CellJson};
+use crate::verbs::study::outcome_view::{CellJson, cells};
 use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
-use formats::Recording;
+use experiment::{Outcome, result_set};
 use serde::Serialize;
 use terminal::Form;
 
@@ -21,10 +20,10 @@ struct Report<'a> {
 }
 
 /// What the results of such a study show.
-pub fn answer(directory: &Directory, results: &[Vec<Recording>], screen: &mut Screen) {
-    let study = &directory.study;
+pub fn answer(outcome: &Outcome, screen: &mut Screen) {
+    let (study, results) = (outcome.study(), &outcome.results);
     let answers = knob_answers(&study.which_knob, &mut |[without, with]| {
-        let set = |place| outcome::set(study, results, place);
+        let set = |place| result_set(study, results, place);
         Some(compare::compared(&set(without)?, &set(with)?))
     });
     let pairs = study
@@ -32,10 +31,7 @@ pub fn answer(directory: &Directory, results: &[Vec<Recording>], screen: &mut Sc
         .iter()
         .flat_map(|question| question.alone.iter().chain(&question.in_plan));
     let least_repetitions = least_repetitions(pairs.count());
-    let (runs, done) = (
-        study.cells.len() * study.repetitions,
-        results.iter().map(Vec::len).sum(),
-    );
+    let (runs, done) = (outcome.runs(), outcome.done());
     match screen.form {
         Form::Json => screen.json(&Report {
             schema: "quietcore.which-knob/1",
@@ -43,17 +39,20 @@ pub fn answer(directory: &Directory, results: &[Vec<Recording>], screen: &mut Sc
             done,
             least_repetitions,
             summary: report::which_knob::summary(&answers),
-            cells: outcome::cells(study, results),
+            cells: cells(study, results),
             knobs: &answers,
         }),
         Form::Text => {
-            let cells: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
+            let names: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
             let context = report::which_knob::Context {
-                cells: &cells,
+                cells: &names,
                 least_repetitions,
                 repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
             };
-            screen.text(&format!("{done} of {runs} runs in {}\n", directory.name()));
+            screen.text(&format!(
+                "{done} of {runs} runs in {}\n",
+                outcome.directory.name()
+            ));
             screen.text(&report::which_knob::which_knob_text(
                 &answers,
                 &context,

@@ -1,0 +1,141 @@
+//! What the results of a study show, as text, as JSON and as a document.
+
+use super::which_knob;
+use crate::Screen;
+use compare::Compared;
+use experiment::Outcome;
+use formats::Recording;
+use report::{StudyCell, StudyForm};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use study::{Axis, Cell, Study};
+use terminal::Form;
+
+/// JSON of `study run` and `study report`.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    runs: usize,
+    done: usize,
+    cells: Vec<CellJson<'a>>,
+    pairs: Vec<PairJson<'a>>,
+}
+
+/// A cell in the JSON of results.
+#[derive(Serialize)]
+pub struct CellJson<'a> {
+    cell: &'a str,
+    levels: BTreeMap<String, String>,
+    done: usize,
+}
+
+#[derive(Serialize)]
+struct PairJson<'a> {
+    axis: &'a str,
+    from: &'a str,
+    to: &'a str,
+    /// The least and the most of the runs of both cells, in thousandths of a degree Celsius, where that may be the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperatures_mc: Option<[[i64; 2]; 2]>,
+    #[serde(flatten)]
+    compared: &'a Compared,
+}
+
+/// Shows it on the screen.
+pub fn show(outcome: &Outcome, screen: &mut Screen) {
+    if !outcome.study().which_knob.is_empty() {
+        which_knob::answer(outcome, screen);
+        return;
+    }
+    match screen.form {
+        Form::Json => screen.json(&json(outcome)),
+        Form::Text => {
+            let (done, runs) = (outcome.done(), outcome.runs());
+            screen.text(&format!(
+                "{done} of {runs} runs in {}\n",
+                outcome.directory.name()
+            ));
+            for one in &outcome.given_up {
+                let (boot, why) = (report::safe(&one.boot), report::safe(&one.why));
+                screen.text(&format!("not possible: boot {boot}: {why}\n"));
+            }
+            screen.text(&report::study::study_text(&rows(outcome), screen.style()));
+        }
+    }
+}
+
+/// It in another form, for this file or for none.
+pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> String {
+    let study = outcome.study();
+    let cells: Vec<StudyCell> = study
+        .cells
+        .iter()
+        .zip(&outcome.results)
+        .map(|(cell, runs)| StudyCell {
+            name: &cell.name,
+            levels: levels(study, cell),
+            runs: runs.iter().collect(),
+        })
+        .collect();
+    let json = serde_json::to_vec(&json(outcome)).ok();
+    let json_name = path.unwrap_or(Path::new("study")).with_extension("json");
+    (form.write)(&report::StudyPage {
+        name: &outcome.directory.name(),
+        done: outcome.done(),
+        runs: outcome.runs(),
+        cells: &cells,
+        rows: &rows(outcome),
+        json: json.as_deref(),
+        json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
+    })
+}
+
+/// What every cell is, and how often it was run.
+pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> {
+    let one = |(cell, runs): (&'a Cell, &Vec<Recording>)| CellJson {
+        cell: &cell.name,
+        levels: study.levels_of(cell),
+        done: runs.len(),
+    };
+    study.cells.iter().zip(results).map(one).collect()
+}
+
+fn json<'a>(outcome: &'a Outcome) -> Report<'a> {
+    Report {
+        schema: "quietcore.study/1",
+        runs: outcome.runs(),
+        done: outcome.done(),
+        cells: cells(outcome.study(), &outcome.results),
+        pairs: outcome
+            .pairs
+            .iter()
+            .map(|one| PairJson {
+                axis: one.axis,
+                from: one.from,
+                to: one.to,
+                temperatures_mc: one.apart_mc,
+                compared: &one.compared,
+            })
+            .collect(),
+    }
+}
+
+fn rows<'a>(outcome: &'a Outcome) -> Vec<report::study::Row<'a>> {
+    let rows = outcome.pairs.iter().map(|one| report::study::Row {
+        axis: one.axis,
+        from: one.from,
+        to: one.to,
+        with: &one.with,
+        apart_mc: one.apart_mc,
+        compared: &one.compared,
+    });
+    rows.collect()
+}
+
+/// The level of a cell in each axis, in the order of the axes.
+fn levels(study: &Study, cell: &Cell) -> Vec<(String, String)> {
+    let levels = study.levels_of(cell);
+    let of = |axis: &Axis| Some((axis.name.clone(), levels.get(&axis.name)?.clone()));
+    study.axes.iter().filter_map(of).collect()
+}

@@ -1,0 +1,129 @@
+//! The rest before each run of a study: a fixed time, then until the machine has cooled where the file asks for that.
+
+use crate::runs::rest;
+use crate::study_plan::duration_text;
+use machine::temperatures::{Temperature, hottest};
+use session::Session;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::Study;
+
+/// The longest that a machine is waited for; a room that is too warm must not hold a study for ever.
+pub const AT_MOST: Duration = Duration::from_secs(10 * 60);
+/// Between two looks.
+const EACH: Duration = Duration::from_secs(1);
+
+/// Said once, where nothing can be watched.
+pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
+    let nothing = hottest(session.root()).is_none();
+    match (nothing, study.cool_to_c) {
+        (false, _) => None,
+        (true, Some(_)) => Some(
+            "this machine tells no temperature (no thermal zone, no sensor of hwmon): `cool_to_c` cannot be waited for, and only \
+             `cool_down` counts",
+        ),
+        (true, None) => {
+            Some("this machine tells no temperature: whether it was warmer in some cells is not known")
+        }
+    }
+}
+
+/// Leaves the machine alone, then waits until it is cool enough. What the hottest sensor tells then; `None` where there is none.
+pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Temperature> {
+    rest(study.cool_down, stop);
+    let now = || hottest(session.root());
+    let Some(limit_c) = study.cool_to_c else {
+        return now();
+    };
+    let begun = Instant::now();
+    let mut pause = || {
+        if stop.load(Ordering::Relaxed) || begun.elapsed() >= AT_MOST {
+            return ControlFlow::Break(());
+        }
+        rest(EACH, stop);
+        ControlFlow::Continue(())
+    };
+    let first = now()?;
+    let last = cooled(first.clone(), limit_c, &mut || now(), &mut pause);
+    let is_too_warm = last.millidegrees_c > i64::from(limit_c) * 1_000;
+    let degrees = |one: &Temperature| format!("{:.1} °C", one.millidegrees_c as f64 / 1_000.0);
+    if is_too_warm && !stop.load(Ordering::Relaxed) {
+        session.note(&format!(
+            "still {} after {}, and not the {limit_c} °C of cool_to_c ({}): measured nevertheless\n",
+            degrees(&last),
+            duration_text(begun.elapsed()),
+            report::safe(&last.sensor)
+        ));
+    } else if last != first {
+        session.note(&format!(
+            "cooled from {} to {} in {}\n",
+            degrees(&first),
+            degrees(&last),
+            duration_text(begun.elapsed())
+        ));
+    }
+    Some(last)
+}
+
+/// Looks until it is cool enough, until nothing is told any more, or until the pause says that it is enough.
+fn cooled(
+    first: Temperature,
+    limit_c: u8,
+    now: &mut dyn FnMut() -> Option<Temperature>,
+    pause: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Temperature {
+    let mut last = first;
+    while last.millidegrees_c > i64::from(limit_c) * 1_000 && pause().is_continue() {
+        let Some(told) = now() else { break };
+        last = told;
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(degrees: i64) -> Temperature {
+        Temperature {
+            sensor: "cpu-thermal".to_owned(),
+            millidegrees_c: degrees * 1_000,
+        }
+    }
+
+    /// From the first of these, with so many pauses at most; how many were made.
+    fn run(told: &[Option<i64>], patience: usize) -> (i64, usize) {
+        let mut rest = told.iter().skip(1).copied();
+        let mut pauses = 0;
+        let last = cooled(
+            at(told[0].unwrap()),
+            55,
+            &mut || rest.next().flatten().map(at),
+            &mut || match pauses < patience {
+                true => {
+                    pauses += 1;
+                    ControlFlow::Continue(())
+                }
+                false => ControlFlow::Break(()),
+            },
+        );
+        (last.millidegrees_c / 1_000, pauses)
+    }
+
+    #[test]
+    fn it_is_waited_until_cool_enough_and_not_for_ever() {
+        assert_eq!(run(&[Some(55), Some(40)], 9), (55, 0), "cool enough at once");
+        assert_eq!(run(&[Some(70), Some(60), Some(54), Some(50)], 9), (54, 2));
+        assert_eq!(
+            run(&[Some(70), Some(69), Some(68), Some(67)], 2),
+            (68, 2),
+            "a warm room"
+        );
+        assert_eq!(
+            run(&[Some(70), None, Some(40)], 9),
+            (70, 1),
+            "the sensor went away"
+        );
+    }
+}

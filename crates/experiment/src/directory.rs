@@ -1,0 +1,374 @@
+//! The directory of a study: `study.toml`, `study.json` and `CELL/N.json`. What is in it belongs together, or is refused.
+
+use crate::forecast::Forecast;
+use crate::study_file::refused;
+use formats::Recording;
+use measure::Kind;
+use root::{Failure, input, output};
+use serde::{Deserialize, Serialize};
+use session::read_recording;
+use std::path::{Path, PathBuf};
+use study::heat::Heat;
+use study::{MOST_BYTES, Place, Record, Study, What};
+
+/// The longest `study.json`: 10,000 names of cells are less.
+const MOST_RECORD: u64 = 16 << 20;
+
+/// What a directory belongs to.
+const RECORD: &str = "study.json";
+
+/// The longest result: what a port of a guest takes as well.
+pub const MOST_RESULT: u64 = 64 << 20;
+
+/// The boots whose cells are not possible, and why. Without this file they are tried again.
+const GIVEN_UP: &str = "not_possible.json";
+
+/// How warm the machine was before and after each run. Without this file, and of runs that it lacks, that is not known.
+const HEAT: &str = "temperatures.json";
+
+/// A boot that was given up.
+#[derive(Serialize, Deserialize)]
+pub struct GivenUp {
+    /// Its words.
+    pub boot: String,
+    /// Why.
+    pub why: String,
+}
+
+/// A directory that belongs to a study.
+pub struct Directory {
+    path: PathBuf,
+    /// The study.
+    pub study: Study,
+    record: Record,
+}
+
+impl Directory {
+    /// The directory for a study that shall run: begun where there is none.
+    ///
+    /// # Errors
+    /// It belongs to something else, which is told, or cannot be written.
+    pub fn open(path: &Path, forecast: &Forecast, record: Record) -> Result<Directory, Failure> {
+        Directory::of(path, &forecast.study, &forecast.bytes, record)
+    }
+
+    /// As [`Directory::open`], for a study that this machine may not be able to run.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub fn of(path: &Path, study: &Study, bytes: &[u8], record: Record) -> Result<Directory, Failure> {
+        let there = begun(path, study, bytes)?;
+        let directory = Directory {
+            path: path.to_owned(),
+            study: study.clone(),
+            record,
+        };
+        if let Some(there) = there {
+            there
+                .same(&directory.record)
+                .map_err(|why| foreign_to(path, why.to_string()))?;
+            return Ok(directory);
+        }
+        output::make_folder(path)?;
+        output::write(&path.join("study.toml"), bytes)?;
+        let text = serde_json::to_vec_pretty(&directory.record).map_err(|error| unreadable(path, &error))?;
+        output::write(&path.join(RECORD), &text)?;
+        Ok(directory)
+    }
+
+    /// One that is there.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn existing(path: &Path) -> Result<Directory, Failure> {
+        let record = read_record(path)?;
+        let toml = path.join("study.toml");
+        let bytes = input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
+        let study = study::parse(&bytes).map_err(|error| refused(&toml, error))?;
+        Ok(Directory {
+            path: path.to_owned(),
+            study,
+            record,
+        })
+    }
+
+    /// Its name for people.
+    pub fn name(&self) -> String {
+        report::safe(&self.path.display().to_string())
+    }
+
+    /// Where guests have their consoles, and the reasons of those that failed.
+    pub fn guests(&self) -> PathBuf {
+        self.path.join("vm")
+    }
+
+    /// The machine that its results are from.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// A result, to the letter.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn bytes(&self, place: Place) -> Result<Vec<u8>, Failure> {
+        Ok(input::bytes(&self.result(place), MOST_RESULT)?)
+    }
+
+    /// Whether there is a file for this run.
+    pub fn has(&self, place: Place) -> bool {
+        self.result(place).exists()
+    }
+
+    /// Keeps a result: it appears under its name when it is whole.
+    ///
+    /// # Errors
+    /// It is no result of this study, or cannot be written.
+    pub fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.result(place);
+        let recording =
+            formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
+        self.belongs(place.cell, &recording)
+            .map_err(|why| foreign_result(&path, &why))?;
+        if let Some(folder) = path.parent() {
+            output::make_folder(folder)?;
+        }
+        Ok(output::write(&path, bytes)?)
+    }
+
+    /// The runs whose results are there.
+    ///
+    /// # Errors
+    /// A file stands in the place of a result that is none of this study.
+    pub fn done(&self) -> Result<Vec<Place>, Failure> {
+        let mut done = Vec::new();
+        for cell in 0..self.study.cells.len() {
+            done.extend(self.results(cell)?.into_iter().map(|(place, _)| place));
+        }
+        Ok(done)
+    }
+
+    /// The results of a cell, in the order of the repetitions.
+    ///
+    /// # Errors
+    /// As [`Directory::done`].
+    pub fn results(&self, cell: usize) -> Result<Vec<(Place, Recording)>, Failure> {
+        let mut results = Vec::new();
+        for block in 0..self.study.repetitions {
+            let place = Place { block, cell };
+            let path = self.result(place);
+            if !path.exists() {
+                continue;
+            }
+            let recording = read_recording(&path)?;
+            self.belongs(place.cell, &recording)
+                .map_err(|why| foreign_result(&path, &why))?;
+            results.push((place, recording));
+        }
+        Ok(results)
+    }
+
+    /// The boots that were given up.
+    ///
+    /// # Errors
+    /// A file in its place that says something else.
+    pub fn given_up(&self) -> Result<Vec<GivenUp>, Failure> {
+        let path = self.path.join(GIVEN_UP);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
+    }
+
+    /// Notes that the cells of a boot are not possible.
+    ///
+    /// # Errors
+    /// What writing met.
+    pub fn give_up(&self, boot: String, why: String) -> Result<(), Failure> {
+        let mut all = self.given_up()?;
+        all.push(GivenUp { boot, why });
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
+    }
+
+    /// How warm the machine was in the runs, as far as it was told.
+    ///
+    /// # Errors
+    /// A file in its place that says something else.
+    pub fn heats(&self) -> Result<Vec<Heat>, Failure> {
+        let path = self.path.join(HEAT);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{HEAT}: {error}")))
+    }
+
+    /// Notes how warm it was in one run; what was noted of this run before is replaced.
+    ///
+    /// # Errors
+    /// What writing met.
+    pub fn note_heat(&self, heat: Heat) -> Result<(), Failure> {
+        let mut all = self.heats()?;
+        all.retain(|other| (&other.cell, other.repetition) != (&heat.cell, heat.repetition));
+        all.push(heat);
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(HEAT), &text)?)
+    }
+
+    /// The file of a run.
+    fn result(&self, place: Place) -> PathBuf {
+        let name = self.study.cells.get(place.cell).map_or("", |cell| &cell.name);
+        self.path.join(name).join(format!("{}.json", place.block + 1))
+    }
+
+    /// Whether a result is whole, and one of this cell.
+    fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), String> {
+        let Some(own) = &recording.own else {
+            return Err("it was not measured by quietcore".to_owned());
+        };
+        let kind = match self.study.what {
+            What::Latency => Kind::Latency,
+            What::Noise => Kind::Noise,
+            What::All => Kind::All,
+        };
+        let mut cpus = machine::CpuSet::new();
+        own.threads
+            .iter()
+            .for_each(|thread| cpus = cpus.or(&machine::CpuSet::range(thread.cpu.0, thread.cpu.0)));
+        let kernel = |kernel: &Option<String>| kernel.clone().unwrap_or_else(|| "unknown".to_owned());
+        let (environment, record) = (&own.environment, &self.record);
+        let differs = |what: &str, there: &str, wanted: &str| match there == wanted {
+            true => Ok(()),
+            false => Err(format!("{what} of it is {there}, and {wanted} in this study")),
+        };
+        differs(
+            "the version of quietcore",
+            &environment.tool_version,
+            &record.tool_version,
+        )?;
+        if !self.study.names_kernels() {
+            differs(
+                "the kernel",
+                &kernel(&environment.release),
+                &kernel(&record.kernel),
+            )?;
+        }
+        if let (true, Some(cell)) = (self.study.needs_boots(), self.study.cells.get(cell)) {
+            let line = environment.cmdline.as_deref().unwrap_or_default();
+            if let Some(why) = self.study.wrong_line(cell.boot, &record.cpus, line) {
+                return Err(format!("it was measured under another boot line: {why}"));
+            }
+            let release = kernel(&environment.release);
+            if self.study.is_kernel_of_another(cell.boot, &release) {
+                return Err(format!(
+                    "it was measured under kernel {release}, which is another level"
+                ));
+            }
+        }
+        differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
+        match (own.kind == kind, own.complete) {
+            (false, _) => Err(format!("it does not answer `measure {}`", self.study.what.word())),
+            (_, false) => Err("it was interrupted".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The record of a directory that this study has begun; `None` where it has begun none.
+///
+/// # Errors
+/// The directory belongs to something else, which is told.
+pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, Failure> {
+    let toml = path.join("study.toml");
+    if path.join(RECORD).exists() {
+        same_text(
+            path,
+            &input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?,
+            bytes,
+        )?;
+        return read_record(path).map(Some);
+    }
+    let files = input::files_in(path)?.unwrap_or_default();
+    // Killed between the two, only the first of them is there.
+    let is_other =
+        |file: &PathBuf| *file != toml || input::bytes(file, MOST_BYTES).ok().as_deref() != Some(bytes);
+    let cells = study.cells.iter().map(|cell| path.join(&cell.name));
+    let other = files
+        .into_iter()
+        .find(is_other)
+        .or_else(|| cells.into_iter().find(|cell| cell.exists()));
+    match other {
+        None => Ok(None),
+        Some(file) => Err(foreign_to(
+            path,
+            format!(
+                "there is {}, and no study.json",
+                report::safe(&file.display().to_string())
+            ),
+        )),
+    }
+}
+
+/// The same study has the same file, to the letter.
+fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), Failure> {
+    if there == here {
+        return Ok(());
+    }
+    let (there, here) = (String::from_utf8_lossy(there), String::from_utf8_lossy(here));
+    let place = there
+        .lines()
+        .zip(here.lines())
+        .take_while(|(one, two)| one == two)
+        .count();
+    let line = |text: &str| match text.lines().nth(place) {
+        Some(line) => format!("`{}`", report::safe(line)),
+        None => "at its end".to_owned(),
+    };
+    let why = format!(
+        "line {} of its study.toml is {}, and {} in the file named now",
+        place + 1,
+        line(&there),
+        line(&here)
+    );
+    Err(foreign_to(path, why))
+}
+
+fn read_record(path: &Path) -> Result<Record, Failure> {
+    let bytes = input::bytes(&path.join(RECORD), MOST_RECORD).map_err(|error| unreadable(path, &error))?;
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &format!("study.json: {error}")))
+}
+
+fn foreign_to(path: &Path, why: String) -> Failure {
+    let what = format!(
+        "{} belongs to something else",
+        report::safe(&path.display().to_string())
+    );
+    Failure::usage(
+        what,
+        why,
+        "name another directory with --out; results of different studies are never mixed",
+    )
+}
+
+fn foreign_result(path: &Path, why: &str) -> Failure {
+    let what = format!(
+        "{} is no whole result of this study",
+        report::safe(&path.display().to_string())
+    );
+    Failure::usage(what, why, "move it away; the same command then measures it again")
+}
+
+fn unreadable(path: &Path, why: &impl ToString) -> Failure {
+    let what = format!(
+        "{} is no directory of a study",
+        report::safe(&path.display().to_string())
+    );
+    Failure::usage(
+        what,
+        why.to_string(),
+        "name a directory that `quietcore study run` made",
+    )
+}

@@ -1,0 +1,231 @@
+//! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
+
+use crate::study_file::{StudyFile, at};
+use machine::{CpuSet, Machine};
+use measure::parse_policy;
+use plan::{Intent, Plan, State};
+use root::{Failure, Root, Status};
+use session::Session;
+use session::isolation::{existing_cpus, plan_on};
+use session::own_process;
+use std::path::Path;
+use study::{Cell, LoadPlace, PARTITION, Study};
+
+/// With this reason a study's changes stand in the journal.
+pub const REASON: &str = "study";
+
+/// A study that can run here.
+pub struct Forecast {
+    /// What was asked for.
+    pub study: Study,
+    /// The bytes of its file.
+    pub bytes: Vec<u8>,
+    /// The machine of now.
+    pub machine: Machine,
+    /// CPUs that are measured.
+    pub cpus: CpuSet,
+    /// What is worth knowing before it runs.
+    pub notes: Vec<String>,
+}
+
+impl Forecast {
+    /// Holds a study against this machine.
+    ///
+    /// # Errors
+    /// As [`Forecast::unchecked`], and cells that are impossible.
+    pub fn of(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
+        let mut forecast = Forecast::unchecked(session, written, file)?;
+        let (mut impossible, mut notes) = (Vec::new(), Vec::new());
+        for cell in &forecast.study.cells {
+            match forecast.possible(session, cell) {
+                Ok(already) => notes.extend(already),
+                Err(why) => impossible.push((cell.name.as_str(), why)),
+            }
+        }
+        refuse_impossible(&impossible, forecast.study.cells.len())?;
+        for note in notes {
+            if !forecast.notes.contains(&note) {
+                forecast.notes.push(note);
+            }
+        }
+        Ok(forecast)
+    }
+
+    /// Holds all but the cells of a study against this machine.
+    ///
+    /// # Errors
+    /// CPUs and policies that are none, and partitions in the way.
+    pub fn unchecked(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
+        let root = session.root();
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let cpus = existing_cpus(&written.study.cpus.text, &machine)
+            .map_err(|error| written.at_cpus(file, error))?;
+        let offline = cpus.minus(&machine.topology.online);
+        if !offline.is_empty() {
+            let next = "bring it online, or measure another one";
+            let error = Failure::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
+            return Err(written.at_cpus(file, error));
+        }
+        refuse_neighbours(session, &cpus)?;
+        Forecast::on(written, file, machine, cpus)
+    }
+
+    /// A study on a machine that is not this one.
+    ///
+    /// # Errors
+    /// A policy that is none.
+    pub fn on(written: StudyFile, file: &Path, machine: Machine, cpus: CpuSet) -> Result<Forecast, Failure> {
+        let StudyFile { study, bytes } = written;
+        if let Some(policy) = &study.policy {
+            let next = "write it as `measure --policy` takes it";
+            parse_policy(&policy.text).map_err(|why| {
+                at(
+                    file,
+                    policy,
+                    Failure::usage("the policy cannot be used", why, next),
+                )
+            })?;
+        }
+        let mut notes = Vec::new();
+        if study.repetitions < 4 {
+            notes.push("with fewer than 4 repetitions no difference can be shown".to_owned());
+        }
+        Ok(Forecast {
+            study,
+            bytes,
+            machine,
+            cpus,
+            notes,
+        })
+    }
+
+    /// What is worth knowing of a cell on this machine, or why it is impossible here.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn possible(&self, session: &Session, cell: &Cell) -> Result<Vec<String>, String> {
+        possible(session, cell, &self.study, &self.cpus, &self.machine)
+    }
+
+    /// The notes, one a line.
+    pub fn notes_text(&self) -> String {
+        self.notes.iter().map(|note| format!("note: {note}\n")).collect()
+    }
+}
+
+/// The intent of a cell with its CPUs.
+pub fn with_cpus(session: &Session, intent: &Intent, cpus: &CpuSet) -> Intent {
+    let mut intent = Intent {
+        cpus: cpus.clone(),
+        ..intent.clone()
+    };
+    intent.share_housekeeping(&session.in_force());
+    intent
+}
+
+/// CPUs for the load of a cell, where `rest` is what isolation leaves to everything else; without isolation it is nothing.
+pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Root) -> CpuSet {
+    let allowed = own_process::allowed(root);
+    match (rest, study.load_place) {
+        (Some(rest), _) => allowed.and(rest),
+        (None, LoadPlace::Everywhere) => allowed,
+        (None, LoadPlace::Others) => allowed.minus(cpus),
+    }
+}
+
+/// What is worth knowing of a cell, or why it is impossible.
+fn possible(
+    session: &Session,
+    cell: &Cell,
+    study: &Study,
+    cpus: &CpuSet,
+    machine: &Machine,
+) -> Result<Vec<String>, String> {
+    let root = session.root();
+    let mut notes = Vec::new();
+    let mut rest = None;
+    if let Some(intent) = &cell.intent {
+        let plan = plan_on(session, machine, &with_cpus(session, intent, cpus))
+            .map_err(|refusal| refusal.to_string().replace('\n', "; "))?;
+        for knob in &plan.knobs {
+            let name = knob.name;
+            match knob.state {
+                State::Absent if intent.with.contains_key(name) => {
+                    return Err(format!("this machine has no {name}"));
+                }
+                State::Already if study.axes.iter().any(|axis| axis.name == name) => {
+                    notes.push(format!(
+                        "{name} is here as it would be set: its cells off and on are the same"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if let Some(knob) = idle_knob(&plan).filter(|_| !study.which_knob.is_empty()) {
+            return Err(format!(
+                "{knob} would change nothing in it, so it is not what its name says"
+            ));
+        }
+        rest = Some(plan.housekeeping);
+    }
+    let places = load_cpus(study, cpus, rest.as_ref(), root);
+    if let Some(kind) = cell.load.iter().find(|kind| kind.least_cpus() > places.len()) {
+        return Err(format!(
+            "the load {} needs {} CPUs, and there are {} for it",
+            kind.name(),
+            kind.least_cpus(),
+            places.len()
+        ));
+    }
+    Ok(notes)
+}
+
+/// A knob of a plan that changes nothing, although a partition can be without it.
+pub fn idle_knob(plan: &Plan) -> Option<&'static str> {
+    let is_needed = |name: &str| plan::knobs::knob(name).is_some_and(|knob| !knob.needed.is_empty());
+    let mut knobs = plan.knobs.iter();
+    let idle = knobs.find(|knob| knob.state != State::Changes && !is_needed(knob.name));
+    idle.map(|knob| knob.name)
+}
+
+fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), Failure> {
+    const SHOWN: usize = 5;
+    if impossible.is_empty() {
+        return Ok(());
+    }
+    let mut why: Vec<String> = impossible
+        .iter()
+        .take(SHOWN)
+        .map(|(name, why)| format!("{name}: {why}"))
+        .collect();
+    if impossible.len() > SHOWN {
+        why.push(format!("and {} more", impossible.len() - SHOWN));
+    }
+    Err(Failure::usage(
+        format!(
+            "{} of {cells} cells are impossible on this machine",
+            impossible.len()
+        ),
+        why.join("\n       "),
+        "take these levels out of [axes], or name other CPUs; nothing has run",
+    ))
+}
+
+/// A partition of somebody else on the measured CPUs, or with our name, would be no part of any cell.
+pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), Failure> {
+    for (intent, reason) in session.in_force_because() {
+        let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
+        if is_in_the_way && reason != REASON {
+            return Err(Failure::new(
+                Status::Conflict,
+                format!("partition {} with CPU {} is in force", intent.name, intent.cpus),
+                "the cells of this study would not be what their names say",
+                format!(
+                    "take it back with `quietcore undo --partition {}`, or measure other CPUs",
+                    intent.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! The part of a study that runs inside of a guest: the runs that it was given, each made as on any machine, each handed out as
+//! soon as it is there.
+
+use crate::forecast::Forecast;
+use crate::guest_task::{FILE, GuestIdentity, GuestMessage, MOST_BYTES, Refusal, STUDY, Task};
+use crate::{StudyFile, runs};
+use guest::qemu::PORT;
+use root::first::Port;
+use root::{Failure, Status, input};
+use session::Session;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use study::Place;
+
+/// Runs it.
+///
+/// # Errors
+/// No task, no port: this is no guest of a study.
+pub fn run(session: &Session) -> Result<Status, Failure> {
+    let not_here = |why: String| {
+        Failure::usage(
+            "this is no guest of a study",
+            why,
+            "guests are made by `quietcore study run FILE --out DIR --in vm --kernel IMAGE`",
+        )
+    };
+    let bytes = input::bytes(Path::new(FILE), MOST_BYTES).map_err(|error| not_here(error.to_string()))?;
+    let task: Task = serde_json::from_slice(&bytes).map_err(|error| not_here(format!("{FILE}: {error}")))?;
+    let stop = session::stop_flag();
+    let port = Port::open(PORT)?;
+    let mut study = StudyFile::read(Path::new(STUDY))?;
+    study.measure_on(&task.cpus);
+    let forecast = Forecast::unchecked(session, study, Path::new(STUDY))?;
+    let kernel = &forecast.machine.kernel;
+    let up = GuestIdentity {
+        release: kernel.release.clone(),
+        cmdline: kernel.cmdline.as_ref().map(|line| line.text.clone()),
+    };
+    port.send(&GuestMessage::Up(up).frame())?;
+    for [block, cell] in task.runs {
+        let place = Place { block, cell };
+        port.send(&GuestMessage::Begins(place).frame())?;
+        let told = match one(session, &forecast, place, stop) {
+            Ok(Some(bytes)) => GuestMessage::Result(place, bytes),
+            Ok(None) => return Ok(Status::Failed),
+            Err(error) => GuestMessage::Refused(
+                place,
+                Refusal {
+                    what: error.what,
+                    why: error.why,
+                },
+            ),
+        };
+        port.send(&told.frame())?;
+    }
+    port.send(&GuestMessage::Done.frame())?;
+    Ok(Status::Done)
+}
+
+/// One run, where the cell is possible here. `None` when somebody stopped it.
+fn one(
+    session: &Session,
+    forecast: &Forecast,
+    place: Place,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(cell) = forecast.study.cells.get(place.cell) else {
+        return Err(Failure::usage(
+            "there is no such cell",
+            format!("the study has {}", forecast.study.cells.len()),
+            "give the guest its own study",
+        ));
+    };
+    forecast
+        .possible(session, cell)
+        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
+    runs::rest(forecast.study.cool_down, stop);
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    runs::run_one(session, forecast, cell, stop)
+}

@@ -1,0 +1,136 @@
+//! What a guest of a study is told to do, and what it says: both sides read and write it here.
+
+use guest::frames::framed;
+use serde::{Deserialize, Serialize};
+use study::Place;
+
+/// Where a guest finds its task.
+pub const FILE: &str = "/study/task.json";
+
+/// And the study.
+pub const STUDY: &str = "/study/study.toml";
+
+/// The command line that does the task.
+pub const WORDS: [&str; 2] = ["study", "in-guest"];
+
+/// The longest task: all runs of a study.
+pub const MOST_BYTES: u64 = 1 << 20;
+
+/// What a guest is told to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Measured CPUs: a list.
+    pub cpus: String,
+    /// The runs in their order: repetition and cell, from 0.
+    pub runs: Vec<[usize; 2]>,
+}
+
+/// What a guest is, by its own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GuestIdentity {
+    /// The kernel's release.
+    pub release: Option<String>,
+    /// Its boot line.
+    pub cmdline: Option<String>,
+}
+
+/// Why a run cannot be made in a guest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What failed.
+    pub what: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What a guest says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestMessage {
+    /// It runs, and is this.
+    Up(GuestIdentity),
+    /// This run begins.
+    Begins(Place),
+    /// The result of a run.
+    Result(Place, Vec<u8>),
+    /// A run that cannot be made.
+    Refused(Place, Refusal),
+    /// Every run was tried.
+    Done,
+}
+
+impl GuestMessage {
+    /// As bytes on the port.
+    pub fn frame(&self) -> Vec<u8> {
+        let name = |word: &str, place: &Place| format!("{word}/{}/{}", place.block, place.cell);
+        match self {
+            GuestMessage::Up(up) => framed("up", &json(up)),
+            GuestMessage::Begins(place) => framed(&name("begins", place), b""),
+            GuestMessage::Result(place, bytes) => framed(&name("result", place), bytes),
+            GuestMessage::Refused(place, refusal) => framed(&name("refused", place), &json(refusal)),
+            GuestMessage::Done => framed("done", b""),
+        }
+    }
+
+    /// From a frame; `None` for one that is none of these.
+    pub fn of(name: &str, body: Vec<u8>) -> Option<GuestMessage> {
+        let mut words = name.split('/');
+        let word = words.next()?;
+        let mut number = || words.next()?.parse().ok();
+        let place = number().zip(number()).map(|(block, cell)| Place { block, cell });
+        match (word, place) {
+            ("up", None) => serde_json::from_slice(&body).ok().map(GuestMessage::Up),
+            ("done", None) => Some(GuestMessage::Done),
+            ("begins", Some(place)) => Some(GuestMessage::Begins(place)),
+            ("result", Some(place)) => Some(GuestMessage::Result(place, body)),
+            ("refused", Some(place)) => {
+                let refusal = serde_json::from_slice(&body).ok()?;
+                Some(GuestMessage::Refused(place, refusal))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guest::frames::Frames;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let place = Place { block: 2, cell: 11 };
+        let said = [
+            GuestMessage::Up(GuestIdentity {
+                release: Some("6.1".to_owned()),
+                cmdline: None,
+            }),
+            GuestMessage::Begins(place),
+            GuestMessage::Result(place, b"{}".to_vec()),
+            GuestMessage::Refused(
+                place,
+                Refusal {
+                    what: "a".to_owned(),
+                    why: "b".to_owned(),
+                },
+            ),
+            GuestMessage::Done,
+        ];
+        let mut frames = Frames::default();
+        said.iter().for_each(|told| frames.push(&told.frame()));
+        let heard = std::iter::from_fn(|| frames.take()).map(|(name, body)| GuestMessage::of(&name, body));
+        assert_eq!(heard.collect::<Vec<_>>(), said.map(Some));
+        for (name, body) in [
+            ("", ""),
+            ("result/1", ""),
+            ("begins/x/1", ""),
+            ("up", "x"),
+            ("refused/1/1", ""),
+        ] {
+            assert_eq!(GuestMessage::of(name, body.into()), None, "{name}");
+        }
+    }
+}

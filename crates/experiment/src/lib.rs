@@ -1,0 +1,40 @@
+//! Runs studies: on this machine, across its restarts, in virtual machines, and on a remote host over ssh.
+//!
+//! The crate `study` makes cells and their order of a file. This one isolates, loads, measures and undoes for each run, keeps the
+//! results in a directory, and goes on where it stopped.
+
+mod child_output;
+mod cooling;
+mod directory;
+pub mod first_process;
+mod forecast;
+mod guest_side;
+mod guest_task;
+mod local;
+mod measurement;
+mod open_study;
+mod outcome;
+pub mod reboots;
+mod remote;
+mod runs;
+mod study_file;
+mod study_plan;
+mod venue;
+mod vm;
+mod which_knob;
+
+pub use directory::{Directory, GivenUp};
+pub use forecast::Forecast;
+pub use guest_side::run as run_in_guest;
+pub use local::resume;
+pub use outcome::{ComparedPair, Outcome, result_set};
+pub use reboots::Consent;
+pub use remote::{BoardFiles, BoardOptions, Role, on_board};
+pub use study_file::StudyFile;
+pub use study_plan::{StudyPlan, duration_text, repetition_text};
+pub use venue::{StudyRun, Venue, plan, run};
+pub use vm::VmOptions;
+pub use which_knob::{WhichKnobOptions, plan_which_knob, run_which_knob};
+
+/// Shows the results of a study. It is called as soon as they are there, which may be before the machine is restarted.
+pub type ShowOutcome<'a> = dyn FnMut(&Outcome) + 'a;

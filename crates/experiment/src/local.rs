@@ -1,0 +1,164 @@
+//! A study on this machine, from the lock of studies to its results. One that restarts the machine continues in `reboots`.
+
+use crate::directory::{self, Directory};
+use crate::forecast::Forecast;
+use crate::open_study::OpenStudy;
+use crate::outcome::Outcome;
+use crate::reboots::Consent;
+use crate::runs::{self, Bounds, RunsEnd};
+use crate::study_plan::{duration_text, record, repetition_text};
+use crate::{ShowOutcome, StudyFile, reboots};
+use root::state::Lock;
+use root::{Failure, Status};
+use session::Session;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use study::Schedule;
+
+/// Where the lock of studies is: two at once would measure each other.
+const LOCK: &str = "study";
+
+/// Continues the study that restarts this machine; `None` where none is under way. A study that cannot continue is ended: no
+/// user may be there to do it.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status>, Failure> {
+    refuse_others()?;
+    let stop = session::stop_flag();
+    let _lock = lock(session)?;
+    let Some(under_way) = reboots::under_way(session)? else {
+        return Ok(None);
+    };
+    let out = PathBuf::from(under_way.out);
+    let file = out.join("study.toml");
+    let resumed = StudyFile::read(&file).and_then(|study| {
+        go_on(session, &out, Consent::Given, stop, show, || {
+            match study.study().names_kernels() {
+                // What another kernel can do is not seen under this one: each boot finds it out.
+                true => Forecast::unchecked(session, study, &file),
+                false => Forecast::of(session, study, &file),
+            }
+        })
+    });
+    resumed.map(Some).inspect_err(|_| reboots::end(session))
+}
+
+/// Runs what is left of a study.
+///
+/// # Errors
+/// As [`crate::run`].
+pub(crate) fn carry_out(
+    session: &Session,
+    out: &Path,
+    consent: Consent,
+    stop: &AtomicBool,
+    show: &mut ShowOutcome,
+    foresee: impl FnOnce() -> Result<Forecast, Failure>,
+) -> Result<Status, Failure> {
+    refuse_others()?;
+    let _lock = lock(session)?;
+    go_on(session, out, consent, stop, show, foresee)
+}
+
+/// Takes the lock of studies.
+///
+/// # Errors
+/// Another study has it.
+pub(crate) fn lock(session: &Session) -> Result<Lock, Failure> {
+    session
+        .made_state_in(LOCK)?
+        .lock(Duration::from_secs(2))
+        .map_err(|error| Failure {
+            status: Status::Conflict,
+            next: "wait until the other study has ended: two at once would measure each other".to_owned(),
+            ..error.into()
+        })
+}
+
+fn refuse_others() -> Result<(), Failure> {
+    match root::process::ids().0 {
+        0 => Ok(()),
+        _ => Err(Failure::new(
+            Status::Denied,
+            "a study isolates CPUs and takes that back",
+            "only root may do that",
+            "run it as root; `quietcore study plan`, and `which-knob --dry-run`, need no rights",
+        )),
+    }
+}
+
+/// What the study is compared with is the machine without the changes that a killed study left.
+fn go_on(
+    session: &Session,
+    out: &Path,
+    consent: Consent,
+    stop: &AtomicBool,
+    show: &mut ShowOutcome,
+    foresee: impl FnOnce() -> Result<Forecast, Failure>,
+) -> Result<Status, Failure> {
+    if let Some(note) = runs::undo_leftover(session)? {
+        session.note(&note);
+    }
+    let forecast = foresee()?;
+    reboots::admit(session, &forecast, out, consent)?;
+    session.note(&forecast.notes_text());
+    let mut record = record(&forecast);
+    if reboots::under_way(session)?.is_some()
+        && let Some(former) = directory::begun(out, &forecast.study, &forecast.bytes)?
+    {
+        // What runs now may be there by mistake, which every boot is asked for: it is not what the study began with.
+        record.kernel = former.kernel;
+    }
+    let directory = Directory::open(out, &forecast, record)?;
+    let mut schedule = Schedule::new(&forecast.study, directory.done()?);
+    note_remaining(session, &forecast, &schedule);
+    let open = OpenStudy {
+        session,
+        forecast: &forecast,
+        directory: &directory,
+        stop,
+    };
+    if forecast.study.needs_boots() {
+        let ended = reboots::go_on(&open, out, &mut schedule, show);
+        return ended.inspect_err(|_| reboots::end(session));
+    }
+    let bounds = Bounds {
+        within: None,
+        budget: forecast.study.budget,
+    };
+    let end = runs::run_all(&open, &mut schedule, bounds)?;
+    let left = schedule.order().len() - schedule.done();
+    let next = format!("{left} runs are left; the same command goes on with them\n");
+    match end {
+        RunsEnd::Done => {
+            show(&Outcome::of(&directory)?);
+            Ok(Status::Done)
+        }
+        RunsEnd::Interrupted => {
+            session.note(&format!("interrupted; the machine is as before; {next}"));
+            Ok(Status::Failed)
+        }
+        RunsEnd::BudgetUsed => {
+            session.note(&format!("the next run would not fit into the budget; {next}"));
+            Ok(Status::Failed)
+        }
+    }
+}
+
+fn note_remaining(session: &Session, forecast: &Forecast, schedule: &Schedule) {
+    if schedule.done() > 0 {
+        session.note(&format!(
+            "{} of {} runs are there already\n",
+            schedule.done(),
+            schedule.order().len()
+        ));
+    }
+    session.note(&format!(
+        "{} cells, {} each; about {} left in all\n",
+        forecast.study.cells.len(),
+        repetition_text(forecast.study.repetitions),
+        duration_text(schedule.remaining())
+    ));
+}

@@ -1,0 +1,150 @@
+//! One measurement, by this same program as a child: it says its result only when it is whole.
+
+use crate::child_output::{ChildOutput, next_part, start};
+use machine::CpuSet;
+use root::process;
+use root::{Failure, Status};
+use std::io::Read as _;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::Study;
+
+/// A signal that comes just before we wait is seen after so long.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What a measurement may take beyond its time, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Measures, and gives the JSON of the result; `None` when somebody wants us to stop.
+///
+/// # Errors
+/// What the measurement said, or that it hangs.
+pub fn measure(study: &Study, cpus: &CpuSet, stop: &AtomicBool) -> Result<Option<Vec<u8>>, Failure> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(arguments(study, cpus));
+    // A change is being made or taken back beside it, so it is not for the terminal to end.
+    let mut child = start(&mut command).map_err(|error| failed(error.to_string()))?;
+    let told = listen(&mut child, study.each, stop);
+    // Whatever came of it, nothing of it is left.
+    if told.is_err() {
+        let _ = child.kill();
+    }
+    let mut said = String::new();
+    if let (Ok(_), Some(errors)) = (&told, child.stderr.as_mut()) {
+        let _ = errors.take(1 << 16).read_to_string(&mut said);
+    }
+    let status = child.wait().map_err(|error| failed(error.to_string()))?;
+    let bytes = told?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    match status.code() {
+        // 1 is a result with a finding, which stands in it.
+        Some(0 | 1) if !bytes.is_empty() => Ok(Some(bytes)),
+        _ => Err(told_by(&said, status.code())),
+    }
+}
+
+fn arguments(study: &Study, cpus: &CpuSet) -> Vec<String> {
+    let mut words = vec![
+        "measure".to_owned(),
+        study.what.word().to_owned(),
+        "--json".to_owned(),
+        "--quiet".to_owned(),
+        format!("--cpus={cpus}"),
+        format!("--for={}ns", study.each.as_nanos()),
+    ];
+    words.extend(
+        study
+            .policy
+            .as_ref()
+            .map(|policy| format!("--policy={}", policy.text)),
+    );
+    words.extend(
+        study
+            .interval
+            .as_ref()
+            .map(|interval| format!("--interval={}", interval.text)),
+    );
+    words
+}
+
+/// All that it says until its end. Told to stop, it is told to end.
+fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Failure> {
+    let begun = Instant::now();
+    let pid = child.id();
+    let mut bytes = Vec::new();
+    let mut told_to_end = false;
+    let Some(out) = child.stdout.as_mut() else {
+        return Err(failed("its output has no pipe".to_owned()));
+    };
+    loop {
+        if stop.load(Ordering::Relaxed) && !told_to_end {
+            process::send(pid, libc::SIGTERM);
+            told_to_end = true;
+        }
+        if begun.elapsed() > each.saturating_mul(2).saturating_add(PATIENCE) {
+            return Err(failed("it does not come to its end".to_owned()));
+        }
+        match next_part(out, LOOK).map_err(|error| failed(error.to_string()))? {
+            ChildOutput::Nothing => {}
+            ChildOutput::Part(part) => bytes.extend(part),
+            ChildOutput::Closed => return Ok(bytes),
+        }
+    }
+}
+
+fn failed(why: String) -> Failure {
+    Failure::new(
+        Status::Unable,
+        "the measurement could not be made",
+        why,
+        "run the same command again: it goes on",
+    )
+}
+
+/// The three lines of the child's error as ours.
+fn told_by(said: &str, code: Option<i32>) -> Failure {
+    let line = |start: &str| {
+        said.lines()
+            .find_map(|line| line.trim_start().strip_prefix(start))
+            .map(|text| text.trim().to_owned())
+    };
+    let status = match code {
+        Some(2) => Status::Usage,
+        Some(3) => Status::Denied,
+        Some(5) => Status::Conflict,
+        _ => Status::Unable,
+    };
+    let ended = || match code {
+        Some(code) => format!("`measure` ended with status {code} and without a result"),
+        None => "`measure` was killed".to_owned(),
+    };
+    Failure::new(
+        status,
+        line("error:").unwrap_or_else(|| "the measurement failed".to_owned()),
+        line("why:").unwrap_or_else(ended),
+        line("next:").unwrap_or_else(|| "run the same command again: it goes on".to_owned()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_child_is_told_as_it_was_said() {
+        let error = told_by(
+            "note: x\nerror: no CPU\n  why: it is offline\n next: take another\n",
+            Some(2),
+        );
+        assert_eq!(
+            (error.status, error.what.as_str(), error.why.as_str()),
+            (Status::Usage, "no CPU", "it is offline")
+        );
+        assert_eq!(error.next, "take another");
+        assert_eq!(told_by("", None).why, "`measure` was killed");
+        assert_eq!(told_by("", Some(70)).status, Status::Unable);
+    }
+}

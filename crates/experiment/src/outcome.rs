@@ -1,0 +1,128 @@
+//! What the results of a study show: every two cells that differ in one axis, side by side.
+
+use crate::directory::{Directory, GivenUp};
+use compare::{Compared, Set, compared};
+use formats::Recording;
+use root::Failure;
+use study::heat::{Heat, apart};
+use study::{Cell, Study};
+
+/// Two cells that differ in one axis, with what their repetitions show.
+pub struct ComparedPair<'a> {
+    /// The axis in which they differ.
+    pub axis: &'a str,
+    /// Its level in the first cell.
+    pub from: &'a str,
+    /// Its level in the other one.
+    pub to: &'a str,
+    /// Names and levels of the other axes that have several.
+    pub with: Vec<(String, String)>,
+    /// What the repetitions show.
+    pub compared: Compared,
+    /// The least and the most of the runs of both cells, in thousandths of a degree Celsius, where that may be the reason.
+    pub apart_mc: Option<[[i64; 2]; 2]>,
+}
+
+/// The results of a study, and what they show.
+pub struct Outcome<'a> {
+    /// Where they are.
+    pub directory: &'a Directory,
+    /// Of each cell.
+    pub results: Vec<Vec<Recording>>,
+    /// Every two cells that differ in one axis.
+    pub pairs: Vec<ComparedPair<'a>>,
+    /// Boots whose cells are not possible.
+    pub given_up: Vec<GivenUp>,
+}
+
+impl<'a> Outcome<'a> {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Results that are none of this study, or none at all.
+    pub fn of(directory: &'a Directory) -> Result<Outcome<'a>, Failure> {
+        let mut results: Vec<Vec<Recording>> = Vec::new();
+        for cell in 0..directory.study.cells.len() {
+            let runs = directory.results(cell)?.into_iter();
+            results.push(runs.map(|(_, recording)| recording).collect());
+        }
+        if results.iter().all(Vec::is_empty) {
+            let what = format!("{} has no result yet", directory.name());
+            return Err(Failure::usage(
+                what,
+                "nothing has run to its end",
+                "run `quietcore study run` first",
+            ));
+        }
+        let pairs = pairs(&directory.study, &results, &directory.heats()?);
+        Ok(Outcome {
+            directory,
+            results,
+            pairs,
+            given_up: directory.given_up()?,
+        })
+    }
+
+    /// The study.
+    #[must_use]
+    pub fn study(&self) -> &'a Study {
+        &self.directory.study
+    }
+
+    /// How many runs have a result.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.results.iter().map(Vec::len).sum()
+    }
+
+    /// How many runs the study has.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.directory.study.cells.len() * self.directory.study.repetitions
+    }
+}
+
+/// The results of a cell as a set; `None` where there is none.
+#[must_use]
+pub fn result_set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize) -> Option<Set<'a>> {
+    let runs: Vec<&Recording> = results.get(place)?.iter().collect();
+    let name = study.cells.get(place)?.name.clone();
+    (!runs.is_empty()).then_some(Set { name, runs })
+}
+
+fn pairs<'a>(study: &'a Study, results: &[Vec<Recording>], heats: &[Heat]) -> Vec<ComparedPair<'a>> {
+    let set = |place: usize| Some((study.cells.get(place)?, result_set(study, results, place)?));
+    let mut compared_pairs = Vec::new();
+    for pair in study::pairs(&study.axes, &study.cells) {
+        let (Some((first, one)), Some((other, two)), Some(axis)) =
+            (set(pair.first), set(pair.other), study.axes.get(pair.axis))
+        else {
+            continue;
+        };
+        let level = |cell: &Cell| {
+            cell.levels
+                .get(pair.axis)
+                .and_then(|level| axis.levels.get(*level))
+                .map_or("", String::as_str)
+        };
+        let several = |name: &String| {
+            study
+                .axes
+                .iter()
+                .any(|axis| axis.name == *name && axis.levels.len() > 1)
+        };
+        let with = study
+            .levels_of(first)
+            .into_iter()
+            .filter(|(name, _)| *name != axis.name && several(name));
+        compared_pairs.push(ComparedPair {
+            axis: &axis.name,
+            from: level(first),
+            to: level(other),
+            with: with.collect(),
+            compared: compared(&one, &two),
+            apart_mc: apart(heats, &first.name, &other.name),
+        });
+    }
+    compared_pairs
+}

@@ -1,0 +1,129 @@
+//! What a study that restarts the machine leaves on its disk: the note, the unit that goes on with it, the entry for one boot.
+//! All of it is taken away at its end, by whoever ends it.
+
+use apply::installed::{install, remove_some};
+use apply::restarts::{self, Restart, UnderWay};
+use apply::{Force, Lasting};
+use root::{Failure, Standing, Status};
+use session::Session;
+use session::boot_files::once;
+use session::boot_service::{program, reload_systemd, runs_systemd, with_program};
+
+const TEXT: &str = include_str!("../../../../packaging/systemd/quietcore-study.service");
+const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
+const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-study.service";
+
+/// Who goes on after a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumes {
+    /// A unit of systemd, which also restarts the machine.
+    Unit,
+    /// Somebody who restarts the machine, and calls `quietcore study resume` when it is up.
+    Somebody,
+}
+
+/// Who does so on this machine.
+pub fn resumes(session: &Session) -> Resumes {
+    match runs_systemd(session.root()) {
+        true => Resumes::Unit,
+        false => Resumes::Somebody,
+    }
+}
+
+/// The study that is under way here.
+///
+/// # Errors
+/// A note that cannot be read.
+pub fn under_way(session: &Session) -> Result<Option<UnderWay>, Failure> {
+    match session.lasting_state()? {
+        Some(state) => Ok(restarts::under_way(&Lasting(&state))?),
+        None => Ok(None),
+    }
+}
+
+/// Notes that a study begins, and sees to it that it goes on after a restart.
+///
+/// # Errors
+/// A program that will not be there at boot, and what writing met.
+pub fn begin(session: &Session, out: &str) -> Result<(), Failure> {
+    let unit = match resumes(session) {
+        Resumes::Unit => Some(with_program(TEXT, &program(session)?)),
+        Resumes::Somebody => None,
+    };
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
+    let lasting = Lasting(&state);
+    restarts::begin(&lasting, out)?;
+    if let Some(text) = unit {
+        let files = [
+            (UNIT.to_owned(), Standing::text(text, 0o644)),
+            (
+                LINK.to_owned(),
+                Standing::Link("../quietcore-study.service".to_owned()),
+            ),
+        ];
+        install(session.writable()?, &lasting, &files)?;
+        reload_systemd(session.root());
+    }
+    Ok(())
+}
+
+/// Notes a step of the study before it is made.
+///
+/// # Errors
+/// What writing met.
+pub fn note(session: &Session, step: &Restart) -> Result<(), Failure> {
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
+    Ok(restarts::note(&Lasting(&state), step)?)
+}
+
+/// Puts everything back that a study left here: the entry for one boot, then the unit, the note last, so that a power cut in
+/// between leaves something that says so. Gives what was left alone.
+///
+/// # Errors
+/// What of it could not be put back; the note stays then.
+pub fn put_back(session: &Session) -> Result<Vec<String>, Failure> {
+    let changing = session.lock()?;
+    let mut left = once::forget_once(session, &changing)?;
+    let Some(state) = session.lasting_state()? else {
+        return Ok(left);
+    };
+    let lasting = Lasting(&state);
+    let is_ours = |path: &str| path == UNIT || path == LINK;
+    let removed = remove_some(session.writable()?, &lasting, Force::No, &[], &is_ours)?;
+    left.extend(removed.drift);
+    left.extend(removed.failed);
+    if !removed.placed.is_empty() {
+        reload_systemd(session.root());
+    }
+    restarts::over(&lasting)?;
+    if state.names("")?.is_empty() {
+        state.discard()?;
+    }
+    left.iter()
+        .for_each(|line| session.note(&format!("left alone: {line}\n")));
+    Ok(left)
+}
+
+/// Restarts the machine where systemd does that in order, else says that somebody has to.
+///
+/// # Errors
+/// systemd refuses it.
+pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
+    if resumes(session) == Resumes::Somebody {
+        session.note(&format!(
+            "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
+        ));
+        return Ok(());
+    }
+    session.note(&format!("{why}: this machine is restarted now\n"));
+    restarts::restart_machine(session.writable()?).map_err(|error| {
+        Failure::new(
+            Status::Unable,
+            "systemd does not restart this machine",
+            error.to_string(),
+            "the study is ended, and its results stay: begin it again when `systemctl reboot` works here",
+        )
+    })
+}

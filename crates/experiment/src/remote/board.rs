@@ -1,0 +1,418 @@
+//! A study there, seen from here: the program is copied, the study begins, and what comes of it is kept, link after link.
+
+use super::link::{LinkSession, Received, Ssh, Trouble};
+use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
+use crate::directory::Directory;
+use crate::runs::rest;
+use root::{Failure, Status};
+use session::Session;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::board::{Seen, There, check_program, targets};
+use study::{Place, Record, Study};
+
+/// How long the machine there may take to stop: a change is taken back meanwhile.
+const STOPPING: Duration = Duration::from_secs(120);
+
+/// How long a program there may take until it says something.
+const COMING_UP: Duration = Duration::from_secs(60);
+
+/// A shell adds the number of the signal to this where one ended a program (POSIX, "Exit Status for Commands").
+const KILLED: i32 = 128;
+
+/// Between two attempts at a link.
+const PAUSES: [Duration; 4] = [
+    Duration::from_millis(200),
+    Duration::from_secs(1),
+    Duration::from_secs(3),
+    Duration::from_secs(10),
+];
+
+/// So often the study is begun there without a new result: whatever kills it there may be its load.
+const MOST_STARTS: usize = 3;
+
+/// How it ended.
+pub enum BoardEnd {
+    /// The study there has, and everything of it is here.
+    There(StudyEnd),
+    /// Somebody stopped us, and the study there runs or not.
+    Stopped(StudyState),
+}
+
+/// What of ours is there, as far as this call made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ours {
+    /// Nothing that this call knows of.
+    Nothing,
+    /// A program that has done nothing yet.
+    Program,
+    /// A study, which may have results.
+    Study,
+}
+
+/// A study on a board.
+pub struct Board<'a> {
+    /// Where progress is reported.
+    pub session: &'a Session,
+    /// How the board is reached.
+    pub ssh: Ssh,
+    /// Where ours is there.
+    pub there: There,
+    /// The program for it.
+    pub program: Vec<u8>,
+    /// The study.
+    pub study: &'a Study,
+    /// The bytes of its file.
+    pub bytes: &'a [u8],
+    /// Where the results go here.
+    pub out: &'a Path,
+    /// What they belong to, as soon as that is known.
+    pub directory: Option<Directory>,
+    /// What this call made there.
+    pub ours: Ours,
+    /// How long the board may be silent, or be out of reach.
+    pub silence: Duration,
+    /// Somebody wants us to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// What is known of the board in this call.
+struct Known {
+    state: StudyState,
+    was_reached: bool,
+    heard_at: Instant,
+    progress: Option<u64>,
+    starts: usize,
+}
+
+impl Board<'_> {
+    /// Follows the study there to its end, and begins it where it does not run.
+    ///
+    /// # Errors
+    /// The board cannot be reached, cannot run it, or a result cannot be kept.
+    pub fn conduct(&mut self) -> Result<BoardEnd, Failure> {
+        let mut known = Known {
+            state: StudyState::Nothing,
+            was_reached: false,
+            heard_at: Instant::now(),
+            progress: None,
+            starts: 0,
+        };
+        let mut attempt = 0;
+        loop {
+            let heard_before = known.heard_at;
+            let why = match self.attempt(&mut known) {
+                Ok(ended) => return Ok(BoardEnd::There(ended)),
+                Err(Trouble::Stopped) => return Ok(BoardEnd::Stopped(known.state)),
+                Err(Trouble::Failed(error)) => return Err(error),
+                // Killed, it costs a link, once it had run.
+                Err(Trouble::Program(status, said)) if known.was_reached && status > KILLED => {
+                    format!("the program that followed it was killed; {said}")
+                }
+                Err(Trouble::Program(status, said)) => return Err(self.program_failed(status, &said)),
+                Err(Trouble::Link(why)) => why,
+            };
+            if !known.was_reached {
+                return Err(self.unreachable(&why));
+            }
+            if known.heard_at != heard_before {
+                attempt = 0;
+                self.session.note(&format!(
+                    "the link to {} broke ({why}); the study goes on there, and the link is tried again\n",
+                    self.host()
+                ));
+            }
+            if known.heard_at.elapsed() > self.silence {
+                return Err(self.lost(&why));
+            }
+            rest(PAUSES.get(attempt).copied().unwrap_or(PAUSES[3]), self.stop);
+            attempt += 1;
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(BoardEnd::Stopped(known.state));
+            }
+        }
+    }
+
+    /// Takes our directory there away.
+    ///
+    /// # Errors
+    /// Why it is there still.
+    pub fn remove(&self) -> Result<(), String> {
+        let never = AtomicBool::new(false);
+        match self.ssh.run(&self.there.remove(), b"", COMING_UP, &never) {
+            Ok(ran) if ran.code == Some(0) => Ok(()),
+            Ok(ran) => Err(ran.said),
+            Err(Trouble::Link(why)) => Err(why),
+            Err(_) => Err("it was not tried".to_owned()),
+        }
+    }
+
+    /// The name of the board for people.
+    pub fn host(&self) -> String {
+        report::safe(&self.ssh.host)
+    }
+
+    /// One link, from its first word to its last.
+    fn attempt(&mut self, known: &mut Known) -> Result<StudyEnd, Trouble> {
+        let ran = self.ssh.run(&self.there.look(), b"", COMING_UP, self.stop)?;
+        let Some(seen) = Seen::of(&ran.out) else {
+            return Err(self.program_failed(ran.code.unwrap_or(1), &ran.said).into());
+        };
+        check_program(&self.program, &seen.processor).map_err(|why| {
+            Failure::usage(
+                format!("this quietcore cannot run on {}", self.host()),
+                why.to_string(),
+                format!(
+                    "name a static quietcore for that machine with --binary FILE; there are {}",
+                    targets()
+                ),
+            )
+        })?;
+        if !seen.has_program {
+            self.copy()?;
+            self.ours = Ours::Program;
+        }
+        let (session, up) = match self.link_session()? {
+            (session, up) if self.is_ours(&up) || up.state == StudyState::Runs => (session, up),
+            // Another build: it has nothing to do now, and is replaced.
+            (session, _) => {
+                drop(session);
+                self.copy()?;
+                self.link_session()?
+            }
+        };
+        self.refuse_other_version(&up)?;
+        (known.was_reached, known.heard_at, known.state) = (true, Instant::now(), up.state);
+        self.follow(session, known)
+    }
+
+    fn link_session(&self) -> Result<(LinkSession, ProgramIdentity), Trouble> {
+        let mut session = self.ssh.session(&self.there.follow())?;
+        let begun = Instant::now();
+        loop {
+            match session.hear()? {
+                Received::Reply(BoardReply::Up(up)) => return Ok((session, up)),
+                _ if self.stop.load(Ordering::Relaxed) => return Err(Trouble::Stopped),
+                _ if begun.elapsed() > COMING_UP => {
+                    return Err(Trouble::Link(format!(
+                        "the program there said nothing for {} s",
+                        COMING_UP.as_secs()
+                    )));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_ours(&self, up: &ProgramIdentity) -> bool {
+        (up.bytes, up.checksum) == (self.program.len(), crc32fast::hash(&self.program))
+    }
+
+    fn refuse_other_version(&self, up: &ProgramIdentity) -> Result<(), Failure> {
+        let own = env!("CARGO_PKG_VERSION");
+        if up.version == own {
+            return Ok(());
+        }
+        Err(Failure::usage(
+            format!("the quietcore for {} is another one", self.host()),
+            format!(
+                "it is version {}, and this one is {own}",
+                report::safe(&up.version)
+            ),
+            "name one of this version with --binary FILE",
+        ))
+    }
+
+    fn copy(&self) -> Result<(), Trouble> {
+        self.session.note(&format!(
+            "copying quietcore ({} KiB) to {}:{}\n",
+            self.program.len() / 1024,
+            self.host(),
+            report::safe(&self.there.text())
+        ));
+        let line = self.there.copy(self.program.len());
+        let ran = self.ssh.run(&line, &self.program, self.silence, self.stop)?;
+        match ran.code {
+            Some(0) => Ok(()),
+            _ => Err(Trouble::Failed(Failure::new(
+                Status::Unable,
+                format!(
+                    "quietcore cannot be copied to {}:{}",
+                    self.host(),
+                    report::safe(&self.there.text())
+                ),
+                ran.said,
+                "make room there, or name another directory of that machine with --there DIR",
+            ))),
+        }
+    }
+
+    /// Everything that one session says.
+    fn follow(&mut self, mut session: LinkSession, known: &mut Known) -> Result<StudyEnd, Trouble> {
+        let here = match &self.directory {
+            Some(directory) => directory.done()?,
+            None => Vec::new(),
+        };
+        let begins = known.state == StudyState::Nothing;
+        if begins {
+            self.hand_over(&mut session, &here, known)?;
+        }
+        session.ask(&BoardRequest::Go(FollowRequest {
+            begins,
+            heard: known.progress,
+            here: here.iter().map(|place| [place.block, place.cell]).collect(),
+        }))?;
+        known.state = StudyState::Runs;
+        self.ours = Ours::Study;
+        let mut told_to_stop: Option<Instant> = None;
+        loop {
+            if self.stop.load(Ordering::Relaxed) && told_to_stop.is_none() {
+                self.session
+                    .note(&format!("stopping the study on {}\n", self.host()));
+                session.ask(&BoardRequest::Stop)?;
+                told_to_stop = Some(Instant::now());
+            }
+            if told_to_stop.is_some_and(|at| at.elapsed() > STOPPING) {
+                return Err(Trouble::Stopped);
+            }
+            if known.heard_at.elapsed() > self.silence {
+                return Err(Trouble::Link(format!(
+                    "it said nothing for {} s",
+                    self.silence.as_secs()
+                )));
+            }
+            let Received::Reply(said) = session.hear()? else {
+                continue;
+            };
+            known.heard_at = Instant::now();
+            match said {
+                BoardReply::Up(_) => {}
+                BoardReply::Progress(bytes, text) => {
+                    known.progress = Some(bytes);
+                    let lines = text.lines().map(|line| format!("{}\n", report::safe(line)));
+                    self.session.note(&lines.collect::<String>());
+                }
+                BoardReply::Record(bytes) => self.belongs_to(&bytes)?,
+                BoardReply::Result(place, bytes) => {
+                    self.keep(place, &bytes)?;
+                    known.starts = 0;
+                }
+                BoardReply::Ended(ended) => {
+                    self.refuse_missing(&ended)?;
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+
+    /// The study, and what is known of it here: a board that was emptied goes on as well.
+    fn hand_over(&self, session: &mut LinkSession, here: &[Place], known: &mut Known) -> Result<(), Trouble> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Trouble::Stopped);
+        }
+        known.starts += 1;
+        if known.starts > MOST_STARTS {
+            return Err(Trouble::Failed(Failure::new(
+                Status::Unable,
+                format!("the study on {} is killed again and again", self.host()),
+                format!("{MOST_STARTS} times it was begun there, and no result came of it"),
+                "look at that machine: its memory, its disk, its supply; the same command then goes on",
+            )));
+        }
+        session.ask(&BoardRequest::Study(self.bytes.to_vec()))?;
+        if let Some(directory) = &self.directory {
+            let record = serde_json::to_vec(directory.record()).unwrap_or_default();
+            session.ask(&BoardRequest::Record(record))?;
+            for place in here {
+                session.ask(&BoardRequest::Result(*place, directory.bytes(*place)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn belongs_to(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let record: Record = serde_json::from_slice(bytes).map_err(|error| {
+            Failure::new(
+                Status::Unable,
+                format!("what {} says of its study is not understood", self.host()),
+                error.to_string(),
+                "run the same command again",
+            )
+        })?;
+        self.directory = Some(Directory::of(self.out, self.study, self.bytes, record)?);
+        Ok(())
+    }
+
+    fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), Failure> {
+        let (Some(directory), Some(cell)) = (&self.directory, self.study.cells.get(place.cell)) else {
+            return Ok(());
+        };
+        directory.keep(place, bytes)?;
+        self.session.note(&format!(
+            "fetched {}, repetition {}\n",
+            cell.name,
+            place.block + 1
+        ));
+        Ok(())
+    }
+
+    /// Nothing there is removed before all of it is here.
+    fn refuse_missing(&self, ended: &StudyEnd) -> Result<(), Trouble> {
+        let is_here = |place: &[usize; 2]| {
+            let [block, cell] = *place;
+            let directory = self.directory.as_ref();
+            directory.is_some_and(|directory| directory.has(Place { block, cell }))
+        };
+        match ended.there.iter().all(is_here) {
+            true => Ok(()),
+            false => Err(Trouble::Link("not every result came".to_owned())),
+        }
+    }
+
+    fn unreachable(&self, why: &str) -> Failure {
+        let next = if why.contains("Host key verification failed")
+            || why.contains("IDENTIFICATION HAS CHANGED")
+        {
+            "log in by hand once and look whether that is the machine that you mean; its key is then known"
+        } else if why.contains("Permission denied") {
+            "nobody can be asked for a password here: give that machine a key of yours (ssh-copy-id), or name one with \
+             --ssh 'ssh -i KEY'"
+        } else {
+            "try to log in by hand; options of ssh go into --ssh 'ssh -p PORT -i KEY'"
+        };
+        Failure::new(
+            Status::Unable,
+            format!("{} cannot be reached", self.host()),
+            why,
+            next,
+        )
+    }
+
+    fn lost(&self, why: &str) -> Failure {
+        Failure::new(
+            Status::Unable,
+            format!("{} cannot be reached any more", self.host()),
+            why,
+            format!(
+                "what came is kept, and the study goes on there, in {}; the same command picks it up",
+                report::safe(&self.there.text())
+            ),
+        )
+    }
+
+    fn program_failed(&self, status: i32, said: &str) -> Failure {
+        let why = match said {
+            "" => format!("it ended with status {status}"),
+            said => said.to_owned(),
+        };
+        let next = "a directory from which programs may not be started is another reason to name one with --there DIR; one \
+                    that needs libraries is a reason to name a static one with --binary FILE";
+        Failure::new(
+            Status::Unable,
+            format!("quietcore cannot run on {}", self.host()),
+            why,
+            next,
+        )
+    }
+}

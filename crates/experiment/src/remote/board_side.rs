@@ -1,0 +1,390 @@
+//! The side of a board. `follow` lives as long as a link: it takes a study, starts it so that it outlives the link, and hands out
+//! what comes. `conduct` is that study, run as `study run` runs one; it knows of no link.
+
+use super::messages::{
+    BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState,
+};
+use crate::child_output::{ChildOutput, next_part};
+use crate::directory::Directory;
+use crate::forecast::Forecast;
+use crate::local::carry_out;
+use crate::{Consent, ShowOutcome, StudyFile};
+use guest::frames::Frames;
+use machine::CpuSet;
+use root::state::StateDir;
+use root::{Failure, Status, input, output, process, sched};
+use session::Session;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use study::Place;
+use study::board::CONDUCT;
+
+/// So often is looked for something new, on a CPU that is not measured.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The file of the study.
+const STUDY: &str = "study.toml";
+
+/// Its results.
+const RESULTS: &str = "results";
+
+/// What it says while it runs.
+const PROGRESS: &str = "progress";
+
+/// How it ended.
+const ENDED: &str = "ended.json";
+
+/// Held by whoever runs it, with its number.
+const LOCK: &str = ".lock";
+
+/// Runs the study of this directory to its end, without anybody.
+///
+/// # Errors
+/// It runs already, or its end could not be noted.
+pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Failure> {
+    let stop = session::stop_flag();
+    // Whatever ends the link must not end the study; a session of its own already is as good.
+    let _ = rustix::process::setsid();
+    let dir = own_dir()?;
+    let state = StateDir::create(&dir)?;
+    let _lock = state.lock(Duration::from_secs(2))?;
+    let file = dir.join(STUDY);
+    let outcome = StudyFile::read(&file).and_then(|study| {
+        let foresee = || Forecast::of(session, study, &file);
+        carry_out(session, &dir.join(RESULTS), Consent::Missing, stop, show, foresee)
+    });
+    let ended = StudyEnd::of(outcome);
+    let text = serde_json::to_vec(&ended).unwrap_or_default();
+    state.replace(ENDED, &text)?;
+    Ok(Status::Done)
+}
+
+/// Says what comes of the study of this directory, until the link ends.
+///
+/// # Errors
+/// What cannot be read or begun here.
+pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
+    let mut board = BoardSide::own(out)?;
+    let program = input::bytes(&board.program(), MOST_PROGRAM)?;
+    let state = board.does()?;
+    board.say(&BoardReply::Up(ProgramIdentity {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        bytes: program.len(),
+        checksum: crc32fast::hash(&program),
+        state,
+    }))?;
+    drop(program);
+    let (mut frames, mut given, mut telling) = (Frames::default(), Given::default(), None);
+    while hear(&mut frames)? {
+        while let Some((name, body)) = frames.take() {
+            match BoardRequest::of(&name, body) {
+                Some(BoardRequest::Study(bytes)) => given.study = bytes,
+                Some(BoardRequest::Record(bytes)) => given.record = bytes,
+                Some(BoardRequest::Result(place, bytes)) => given.results.push((place, bytes)),
+                Some(BoardRequest::Go(go)) => telling = Some(board.go(go, std::mem::take(&mut given))?),
+                Some(BoardRequest::Stop) => board.stop()?,
+                None => {}
+            }
+        }
+        if let Some(telling) = telling.as_mut()
+            && board.tell(telling)?
+        {
+            break;
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// The longest program: one with all symbols is shorter.
+const MOST_PROGRAM: u64 = 512 << 20;
+
+/// What came before the word to go.
+#[derive(Default)]
+struct Given {
+    study: Vec<u8>,
+    record: Vec<u8>,
+    results: Vec<(Place, Vec<u8>)>,
+}
+
+/// What was said already.
+struct Telling {
+    progress: Option<u64>,
+    record: bool,
+    results: BTreeSet<Place>,
+}
+
+/// The directory on this machine, and who runs its study.
+struct BoardSide<'a> {
+    /// The link.
+    out: &'a mut dyn Write,
+    dir: PathBuf,
+    state: StateDir,
+    child: Option<Child>,
+}
+
+impl BoardSide<'_> {
+    fn own(out: &mut dyn Write) -> Result<BoardSide<'_>, Failure> {
+        let dir = own_dir()?;
+        let state = StateDir::create(&dir)?;
+        Ok(BoardSide {
+            out,
+            dir,
+            state,
+            child: None,
+        })
+    }
+
+    fn say(&mut self, said: &BoardReply) -> Result<(), Failure> {
+        self.out
+            .write_all(&said.frame())
+            .and_then(|()| self.out.flush())
+            .map_err(|error| link_ended(&error))
+    }
+
+    fn program(&self) -> PathBuf {
+        self.dir.join("quietcore")
+    }
+
+    fn results(&self) -> PathBuf {
+        self.dir.join(RESULTS)
+    }
+
+    fn does(&mut self) -> Result<StudyState, Failure> {
+        if self.runs() {
+            return Ok(StudyState::Runs);
+        }
+        let has_ended = self.state.size(ENDED)?.is_some();
+        Ok(if has_ended {
+            StudyState::Ended
+        } else {
+            StudyState::Nothing
+        })
+    }
+
+    fn runs(&mut self) -> bool {
+        // One that was just started may not have the lock yet.
+        let is_child = self
+            .child
+            .as_mut()
+            .is_some_and(|child| matches!(child.try_wait(), Ok(None)));
+        is_child || self.state.lock(Duration::ZERO).is_err()
+    }
+
+    fn go(&mut self, go: FollowRequest, given: Given) -> Result<Telling, Failure> {
+        let mut progress = go.heard;
+        if go.begins && self.does()? != StudyState::Runs {
+            self.begin(given)?;
+            progress = Some(0);
+        }
+        let here = go.here.into_iter().map(|[block, cell]| Place { block, cell });
+        Ok(Telling {
+            progress,
+            record: false,
+            results: here.collect(),
+        })
+    }
+
+    fn begin(&mut self, given: Given) -> Result<(), Failure> {
+        for former in [ENDED, PROGRESS] {
+            self.state.remove(former)?;
+        }
+        self.state.replace(STUDY, &given.study)?;
+        let file = self.dir.join(STUDY);
+        if !given.record.is_empty() {
+            let study = StudyFile::read(&file)?;
+            let record = serde_json::from_slice(&given.record).map_err(|error| {
+                Failure::usage("what came over the link is no record", error.to_string(), "")
+            })?;
+            let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
+            for (place, bytes) in given.results {
+                if !directory.has(place) {
+                    directory.keep(place, &bytes)?;
+                }
+            }
+        }
+        let failed = |error: std::io::Error| {
+            Failure::new(
+                Status::Unable,
+                "the study could not be started",
+                error.to_string(),
+                "run the same command again",
+            )
+        };
+        let progress = output::for_child(&self.dir.join(PROGRESS))?;
+        let mut command = Command::new(self.program());
+        command
+            .args(CONDUCT)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(progress);
+        self.child = Some(command.spawn().map_err(failed)?);
+        Ok(())
+    }
+
+    /// As Ctrl-C does to a study on the machine itself.
+    fn stop(&mut self) -> Result<(), Failure> {
+        if !self.runs() {
+            return Ok(());
+        }
+        let holder = self.state.read(LOCK)?.unwrap_or_default();
+        let holder = String::from_utf8_lossy(&holder).trim().parse().ok();
+        if let Some(pid) = holder.or(self.child.as_ref().map(Child::id)) {
+            process::send(pid, libc::SIGINT);
+        }
+        Ok(())
+    }
+
+    /// Says what is new. Gives whether that was the end.
+    fn tell(&mut self, telling: &mut Telling) -> Result<bool, Failure> {
+        // BoardRequest first: what is there when it has ended is all of it.
+        let has_ended = !self.runs();
+        let bytes = self.state.size(PROGRESS)?.unwrap_or(0);
+        // A line is said before each run and after the result of the one before.
+        if !has_ended && telling.progress == Some(bytes) {
+            return Ok(false);
+        }
+        let directory = self.directory()?;
+        if let Some(directory) = &directory {
+            if !has_ended {
+                aside(&directory.record().cpus);
+            }
+            self.tell_results(directory, telling)?;
+        }
+        self.tell_progress(telling)?;
+        if !has_ended {
+            return Ok(false);
+        }
+        let noted = self.state.read(ENDED)?;
+        let noted: Option<StudyEnd> = noted.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let mut ended = noted.unwrap_or(StudyEnd {
+            status: None,
+            error: None,
+            there: Vec::new(),
+        });
+        if let Some(directory) = directory {
+            let there = directory.done()?.into_iter();
+            ended.there = there.map(|place| [place.block, place.cell]).collect();
+        }
+        self.say(&BoardReply::Ended(ended))?;
+        Ok(true)
+    }
+
+    fn directory(&self) -> Result<Option<Directory>, Failure> {
+        match self.results().join("study.json").exists() {
+            true => Directory::existing(&self.results()).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn tell_results(&mut self, directory: &Directory, telling: &mut Telling) -> Result<(), Failure> {
+        if !telling.record {
+            let path = self.results().join("study.json");
+            self.say(&BoardReply::Record(input::bytes(&path, MOST_BYTES)?))?;
+            telling.record = true;
+        }
+        for block in 0..directory.study.repetitions {
+            for cell in 0..directory.study.cells.len() {
+                let place = Place { block, cell };
+                if directory.has(place) && telling.results.insert(place) {
+                    self.say(&BoardReply::Result(place, directory.bytes(place)?))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_progress(&mut self, telling: &mut Telling) -> Result<(), Failure> {
+        let all = self.state.read(PROGRESS)?.unwrap_or_default();
+        let heard = telling.progress.and_then(|heard| usize::try_from(heard).ok());
+        let from = heard
+            .filter(|heard| *heard <= all.len())
+            .unwrap_or_else(|| last_line(&all));
+        let new = all.get(from..).unwrap_or_default();
+        telling.progress = Some(all.len() as u64);
+        if new.is_empty() {
+            return Ok(());
+        }
+        self.say(&BoardReply::Progress(
+            all.len() as u64,
+            String::from_utf8_lossy(new).into_owned(),
+        ))
+    }
+}
+
+/// Where the last line begins.
+fn last_line(text: &[u8]) -> usize {
+    let before = text.strip_suffix(b"\n").unwrap_or(text);
+    before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |place| place + 1)
+}
+
+/// The directory that this program was copied into.
+fn own_dir() -> Result<PathBuf, Failure> {
+    let not_here = |why: String| {
+        Failure::usage(
+            "this is no board of a study",
+            why,
+            "boards are told by `quietcore study run FILE --out DIR --on HOST`",
+        )
+    };
+    let program = std::env::current_exe().map_err(|error| not_here(error.to_string()))?;
+    let dir = program.parent().map(Path::to_path_buf);
+    let is_ours = |dir: &PathBuf| {
+        let name = dir.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(super::DIRECTORY.as_bytes())
+    };
+    dir.filter(is_ours)
+        .ok_or_else(|| not_here(format!("{} was not copied here", program.display())))
+}
+
+/// Leaves the measured CPUs to the study, as far as there are others.
+fn aside(measured: &CpuSet) {
+    let mut words = Vec::new();
+    if sched::affinity(0, &mut words).is_err() {
+        return;
+    }
+    let mut allowed = CpuSet::new();
+    allowed.set_words(&words);
+    let others = allowed.minus(measured);
+    if others != allowed && !others.is_empty() {
+        // Where that is refused, this process is one more of those that are there anyway.
+        let _ = sched::set_affinity(0, others.words());
+    }
+}
+
+fn link_ended(error: &std::io::Error) -> Failure {
+    Failure::new(
+        Status::Unable,
+        "the link ended",
+        error.to_string(),
+        "the study goes on",
+    )
+}
+
+/// Waits a little for what is asked. Gives whether the link is there still.
+fn hear(frames: &mut Frames) -> Result<bool, Failure> {
+    let heard = next_part(&mut std::io::stdin().lock(), LOOK).map_err(|error| link_ended(&error))?;
+    if let ChildOutput::Part(part) = &heard {
+        frames.push(part);
+    }
+    Ok(!matches!(heard, ChildOutput::Closed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_line;
+
+    #[test]
+    fn a_link_that_comes_later_hears_the_last_line() {
+        assert_eq!(last_line(b""), 0);
+        assert_eq!(last_line(b"one\n"), 0);
+        assert_eq!(last_line(b"one\ntwo\n"), 4);
+        assert_eq!(last_line(b"one\ntw"), 4);
+    }
+}

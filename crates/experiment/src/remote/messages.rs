@@ -1,0 +1,280 @@
+//! What this machine and a board say to each other over one link: frames, read and written here for both sides.
+
+use guest::frames::framed;
+use root::{Failure, Status};
+use serde::{Deserialize, Serialize};
+use study::Place;
+
+/// The longest thing that is said: a result.
+pub const MOST_BYTES: u64 = crate::directory::MOST_RESULT;
+
+/// What the board is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BoardRequest {
+    /// The study is this, if it is to begin.
+    Study(Vec<u8>),
+    /// Its results belong to this record.
+    Record(Vec<u8>),
+    /// A result that is here, and need not be measured again.
+    Result(Place, Vec<u8>),
+    /// Say what comes.
+    Go(FollowRequest),
+    /// Stop the study.
+    Stop,
+}
+
+/// What this machine wants to hear.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowRequest {
+    /// Whether the study is to begin there.
+    pub begins: bool,
+    /// How much of its progress was heard already, in bytes; `None` begins with the last line.
+    pub heard: Option<u64>,
+    /// Results that are here, as repetition and cell, from 0.
+    pub here: Vec<[usize; 2]>,
+}
+
+/// What the board says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BoardReply {
+    /// Its program runs, and is this.
+    Up(ProgramIdentity),
+    /// Progress: how much there is now in bytes, and what is new of it.
+    Progress(u64, String),
+    /// What its results belong to.
+    Record(Vec<u8>),
+    /// The result of a run.
+    Result(Place, Vec<u8>),
+    /// The study there has ended.
+    Ended(StudyEnd),
+}
+
+/// The program there, by its own words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramIdentity {
+    /// Its version.
+    pub version: String,
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// Their CRC-32.
+    pub checksum: u32,
+    /// What its study does.
+    pub state: StudyState,
+}
+
+/// What a study does there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StudyState {
+    /// None has begun, or it was killed.
+    Nothing,
+    /// It runs.
+    Runs,
+    /// It has ended, which was not fetched yet.
+    Ended,
+}
+
+/// How a study ended there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StudyEnd {
+    /// Its exit status; `None` where it was killed.
+    pub status: Option<u8>,
+    /// What failed, why, and what to do next.
+    pub error: Option<[String; 3]>,
+    /// All results that are there, as repetition and cell, from 0.
+    pub there: Vec<[usize; 2]>,
+}
+
+impl StudyEnd {
+    /// Of a study that ran there.
+    pub fn of(outcome: Result<Status, Failure>) -> StudyEnd {
+        let (status, error) = match outcome {
+            Ok(status) => (status, None),
+            Err(error) => (error.status, Some([error.what, error.why, error.next])),
+        };
+        StudyEnd {
+            status: Some(status.code()),
+            error,
+            there: Vec::new(),
+        }
+    }
+
+    /// As the end of the study here.
+    ///
+    /// # Errors
+    /// What failed there.
+    pub fn told(&self, host: &str) -> Result<Status, Failure> {
+        let statuses = [
+            Status::Done,
+            Status::Failed,
+            Status::Usage,
+            Status::Denied,
+            Status::Unable,
+            Status::Conflict,
+        ];
+        let known = |code: u8| statuses.into_iter().find(|status| status.code() == code);
+        let Some(status) = self.status else {
+            return Err(Failure::new(
+                Status::Unable,
+                format!("the study on {host} was killed"),
+                "it said no reason; too little memory and a full disk are the usual ones",
+                "look at that machine; the same command then goes on",
+            ));
+        };
+        let status = known(status).unwrap_or(Status::Bug);
+        match &self.error {
+            None => Ok(status),
+            Some([what, why, next]) => Err(Failure::new(
+                status,
+                format!("on {host}: {}", report::safe(what)),
+                report::safe(why),
+                report::safe(next),
+            )),
+        }
+    }
+}
+
+fn named(word: &str, place: &Place) -> String {
+    format!("{word}/{}/{}", place.block, place.cell)
+}
+
+/// The word of a frame's name, and the two numbers behind it.
+fn parts(name: &str) -> Option<(&str, Option<Place>)> {
+    let mut words = name.split('/');
+    let word = words.next()?;
+    let mut number = || words.next()?.parse().ok();
+    let place = number().zip(number()).map(|(block, cell)| Place { block, cell });
+    Some((word, place))
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_default()
+}
+
+impl BoardRequest {
+    /// As bytes.
+    pub fn frame(&self) -> Vec<u8> {
+        match self {
+            BoardRequest::Study(bytes) => framed("study", bytes),
+            BoardRequest::Record(bytes) => framed("record", bytes),
+            BoardRequest::Result(place, bytes) => framed(&named("result", place), bytes),
+            BoardRequest::Go(go) => framed("go", &json(go)),
+            BoardRequest::Stop => framed("stop", b""),
+        }
+    }
+
+    /// From a frame; `None` for one that is none of these.
+    pub fn of(name: &str, body: Vec<u8>) -> Option<BoardRequest> {
+        match parts(name)? {
+            ("study", None) => Some(BoardRequest::Study(body)),
+            ("record", None) => Some(BoardRequest::Record(body)),
+            ("result", Some(place)) => Some(BoardRequest::Result(place, body)),
+            ("go", None) => serde_json::from_slice(&body).ok().map(BoardRequest::Go),
+            ("stop", None) => Some(BoardRequest::Stop),
+            _ => None,
+        }
+    }
+}
+
+impl BoardReply {
+    /// As bytes.
+    pub fn frame(&self) -> Vec<u8> {
+        match self {
+            BoardReply::Up(up) => framed("up", &json(up)),
+            BoardReply::Progress(bytes, text) => framed("progress", &json(&(bytes, text))),
+            BoardReply::Record(bytes) => framed("record", bytes),
+            BoardReply::Result(place, bytes) => framed(&named("result", place), bytes),
+            BoardReply::Ended(ended) => framed("ended", &json(ended)),
+        }
+    }
+
+    /// From a frame; `None` for one that is none of these.
+    pub fn of(name: &str, body: Vec<u8>) -> Option<BoardReply> {
+        match parts(name)? {
+            ("up", None) => serde_json::from_slice(&body).ok().map(BoardReply::Up),
+            ("progress", None) => {
+                let (bytes, text) = serde_json::from_slice(&body).ok()?;
+                Some(BoardReply::Progress(bytes, text))
+            }
+            ("record", None) => Some(BoardReply::Record(body)),
+            ("result", Some(place)) => Some(BoardReply::Result(place, body)),
+            ("ended", None) => serde_json::from_slice(&body).ok().map(BoardReply::Ended),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use guest::frames::Frames;
+
+    #[test]
+    fn both_sides_are_understood() {
+        let place = Place { block: 2, cell: 11 };
+        let said = [
+            BoardReply::Up(ProgramIdentity {
+                version: "1".to_owned(),
+                bytes: 3,
+                checksum: 4,
+                state: StudyState::Runs,
+            }),
+            BoardReply::Progress(9, "[1/4] \u{1b}x".to_owned()),
+            BoardReply::Record(b"{}".to_vec()),
+            BoardReply::Result(place, b"x".to_vec()),
+            BoardReply::Ended(StudyEnd {
+                status: None,
+                error: None,
+                there: vec![[2, 11]],
+            }),
+        ];
+        let asked = [
+            BoardRequest::Study(b"a".to_vec()),
+            BoardRequest::Record(b"b".to_vec()),
+            BoardRequest::Result(place, b"c".to_vec()),
+            BoardRequest::Go(FollowRequest {
+                begins: true,
+                heard: None,
+                here: vec![],
+            }),
+            BoardRequest::Stop,
+        ];
+        let mut frames = Frames::default();
+        said.iter().for_each(|one| frames.push(&one.frame()));
+        asked.iter().for_each(|one| frames.push(&one.frame()));
+        for one in said {
+            let (name, body) = frames.take().unwrap();
+            assert_eq!(BoardReply::of(&name, body), Some(one));
+        }
+        for one in asked {
+            let (name, body) = frames.take().unwrap();
+            assert_eq!(BoardRequest::of(&name, body), Some(one));
+        }
+        for name in ["", "result/1", "go", "up", "progress", "study/1/2"] {
+            assert_eq!(
+                (
+                    BoardReply::of(name, b"x".to_vec()),
+                    BoardRequest::of(name, b"x".to_vec())
+                ),
+                (None, None)
+            );
+        }
+    }
+
+    #[test]
+    fn an_end_there_is_the_end_here() {
+        let error = Failure::new(Status::Denied, "a", "b\u{1b}", "c");
+        let told = StudyEnd::of(Err(error)).told("board").unwrap_err();
+        assert_eq!((told.status, told.what.as_str()), (Status::Denied, "on board: a"));
+        assert!(!told.why.contains('\u{1b}'));
+        assert_eq!(
+            StudyEnd::of(Ok(Status::Failed)).told("board").unwrap(),
+            Status::Failed
+        );
+        let killed = StudyEnd {
+            status: None,
+            error: None,
+            there: Vec::new(),
+        };
+        assert_eq!(killed.told("board").unwrap_err().status, Status::Unable);
+    }
+}

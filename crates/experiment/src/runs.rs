@@ -1,0 +1,280 @@
+//! The runs, one after the other: make the cell, measure, and give the machine back, whatever happens in between.
+
+use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
+use crate::open_study::OpenStudy;
+use crate::study_plan::duration_text;
+use crate::{cooling, measurement};
+use apply::Which;
+use apply::guard::{Guard, Watch};
+use machine::CpuSet;
+use machine::temperatures::hottest;
+use measure::load::Load;
+use plan::{Intent, Plan};
+use root::{Failure, Status};
+use session::isolation::plan_on;
+use session::{ChangeLock, Session};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::heat::Heat;
+use study::{Cell, Schedule, Sitting};
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunsEnd {
+    /// Every run is done that was asked for.
+    Done,
+    /// Somebody stopped it.
+    Interrupted,
+    /// The next run does not fit into the budget.
+    BudgetUsed,
+}
+
+/// How much of a schedule is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Only the runs of this boot.
+    pub within: Option<Sitting>,
+    /// The time for all of them.
+    pub budget: Option<Duration>,
+}
+
+/// Runs what is left, within these bounds.
+///
+/// # Errors
+/// A run that failed. The machine is as before, or the error says what is not.
+pub fn run_all(
+    open: &OpenStudy,
+    schedule: &mut Schedule,
+    Bounds { within, budget }: Bounds,
+) -> Result<RunsEnd, Failure> {
+    let OpenStudy {
+        session,
+        forecast,
+        directory,
+        stop,
+    } = *open;
+    let begun = Instant::now();
+    let study = &forecast.study;
+    if schedule.next().is_some()
+        && let Some(remark) = cooling::remark(session, study)
+    {
+        session.note(&format!("note: {remark}\n"));
+    }
+    let (all, done_before) = (schedule.order().len(), schedule.done());
+    while let Some(place) = schedule.next() {
+        if within.is_some() && schedule.sitting() != within {
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(RunsEnd::Interrupted);
+        }
+        // One run at least, so that every call gets further.
+        let would_take = begun.elapsed().saturating_add(schedule.one());
+        if schedule.done() > done_before && budget.is_some_and(|budget| would_take > budget) {
+            return Ok(RunsEnd::BudgetUsed);
+        }
+        let Some(cell) = study.cells.get(place.cell) else {
+            break;
+        };
+        let (number, left) = (schedule.done() + 1, duration_text(schedule.remaining()));
+        session.note(&format!(
+            "[{number}/{all}] {}, repetition {}; about {left} left\n",
+            cell.name,
+            place.block + 1
+        ));
+        let run_begun = Instant::now();
+        let before = cooling::cool(session, study, stop);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(RunsEnd::Interrupted);
+        }
+        let Some(bytes) = run_one(session, forecast, cell, stop)? else {
+            return Ok(RunsEnd::Interrupted);
+        };
+        let after = hottest(session.root());
+        directory.keep(place, &bytes)?;
+        if let (Some(before), Some(after)) = (before, after) {
+            directory.note_heat(Heat {
+                cell: cell.name.clone(),
+                repetition: place.block + 1,
+                before,
+                after,
+            })?;
+        }
+        schedule.finish(place, run_begun.elapsed());
+    }
+    Ok(RunsEnd::Done)
+}
+
+/// Takes back what a study that was killed left; says so.
+///
+/// # Errors
+/// It could not be taken back.
+pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
+    if !session
+        .in_force_because()
+        .iter()
+        .any(|(_, reason)| reason == REASON)
+    {
+        return Ok(None);
+    }
+    undo(&session.lock()?, &mut |_| {})?;
+    Ok(Some(
+        "what a study that was killed had left in force is taken back\n".to_owned(),
+    ))
+}
+
+/// One run. `None` when somebody stopped it.
+///
+/// # Errors
+/// The cell cannot be made, or not be measured. The machine is as before, or the error says what is not.
+pub fn run_one(
+    session: &Session,
+    forecast: &Forecast,
+    cell: &Cell,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let isolated = match &cell.intent {
+        None => None,
+        Some(intent) => match Isolated::make(session, intent, cell, forecast, stop) {
+            Ok(isolated) => Some(isolated),
+            Err(error) if error.status == Status::Failed && stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(error) => return Err(error),
+        },
+    };
+    let measured = measure(
+        session,
+        forecast,
+        cell,
+        isolated.as_ref().map(|isolated| &isolated.housekeeping),
+        stop,
+    );
+    let back = isolated.map_or(Ok(()), |isolated| isolated.end(session));
+    // What is not as before matters more than why a measurement failed.
+    back.and(measured)
+}
+
+fn measure(
+    session: &Session,
+    forecast: &Forecast,
+    cell: &Cell,
+    housekeeping: Option<&CpuSet>,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<u8>>, Failure> {
+    let load = match cell.load.is_empty() {
+        true => None,
+        false => Some(Load::start(
+            &load_cpus(&forecast.study, &forecast.cpus, housekeeping, session.root()),
+            &cell.load,
+        )?),
+    };
+    let measured = measurement::measure(&forecast.study, &forecast.cpus, stop)?;
+    let broken = load.map(|mut load| load.broken()).unwrap_or_default();
+    match (measured, broken.first()) {
+        (Some(_), Some(kind)) => Err(Failure::new(
+            Status::Unable,
+            format!("the load {} ended while {} was measured", kind.name(), cell.name),
+            "the result is that of another cell, and was not kept",
+            "look for a full disk, too little memory or no loopback, then run the same command again",
+        )),
+        (measured, _) => Ok(measured),
+    }
+}
+
+/// A partition that stands for one run. The guard takes it back when this process is killed.
+struct Isolated {
+    guard: Guard,
+    housekeeping: CpuSet,
+}
+
+impl Isolated {
+    fn make(
+        session: &Session,
+        intent: &Intent,
+        cell: &Cell,
+        forecast: &Forecast,
+        stop: &AtomicBool,
+    ) -> Result<Isolated, Failure> {
+        let root = session.root();
+        let changing = session.lock()?;
+        session.refresh();
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let intent = with_cpus(session, intent, &forecast.cpus);
+        let plan = plan_on(session, &machine, &intent)?;
+        if !forecast.study.which_knob.is_empty() {
+            refuse_idle(&plan, cell)?;
+        }
+        let guard = Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent)?;
+        let request = apply::Request {
+            machine: &machine,
+            intent: &intent,
+            plan: &plan,
+            reason: REASON,
+            tool: env!("CARGO_PKG_VERSION"),
+            guard: Some(guard.token()),
+            stop,
+        };
+        match apply::apply(&changing.host, changing.state(), &request) {
+            Ok(_) => Ok(Isolated {
+                guard,
+                housekeeping: plan.housekeeping,
+            }),
+            Err(error) => {
+                guard.disarm();
+                Err(error.into())
+            }
+        }
+    }
+
+    fn end(self, session: &Session) -> Result<(), Failure> {
+        // The runs that follow need the machine as it was, so this undo waits as long as its guard would.
+        let back = session.lock_however_long().and_then(|changing| {
+            undo(&changing, &mut |line| {
+                session.note(&format!("left alone: {line}\n"))
+            })
+        });
+        if back.is_ok() {
+            self.guard.disarm();
+        }
+        back
+    }
+}
+
+/// A cell that asks about knobs is made of exactly those that its name says. It was forecast so, which is some time ago.
+fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
+    match idle_knob(plan) {
+        None => Ok(()),
+        Some(knob) => Err(Failure::new(
+            Status::Conflict,
+            format!("{} would not be what its name says", cell.name),
+            format!("{knob} is as it would be set: somebody else has changed it since this study began"),
+            "give it its former value and run the same command again, or begin anew with another --out",
+        )),
+    }
+}
+
+/// Undoes what studies applied. What another program changed since then is reported.
+fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failure> {
+    let undone = changing.undo(Which::Because(REASON), REASON)?;
+    undone.left_alone().for_each(|line| report(line));
+    match undone.failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(
+            Status::Conflict,
+            "not everything could be taken back",
+            undone.failed.join("; "),
+            "look at what is named above, then `quietcore undo`; results that are there stay",
+        )),
+    }
+}
+
+/// Leaves the machine alone for a while.
+pub fn rest(time: Duration, stop: &AtomicBool) {
+    let begun = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let left = time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(200)));
+    }
+}

@@ -1,0 +1,77 @@
+//! What a study makes before anything runs: its cells, their order, its boots, and how long it takes.
+
+use crate::forecast::Forecast;
+use crate::reboots;
+use session::Session;
+use std::time::Duration;
+use study::{Record, Schedule};
+
+/// A study with its order, compared with the machine that it is to run on.
+pub struct StudyPlan {
+    /// The study on its machine.
+    pub forecast: Forecast,
+    /// The order of its runs.
+    pub schedule: Schedule,
+    /// What its boots need, for people, one line each.
+    pub boots: String,
+    /// What is worth knowing before it runs.
+    pub notes: Vec<String>,
+}
+
+impl StudyPlan {
+    /// What its results would belong to.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        record(&self.forecast)
+    }
+}
+
+/// The plan of a study on this machine.
+pub(crate) fn here(session: &Session, forecast: Forecast) -> StudyPlan {
+    let schedule = Schedule::new(&forecast.study, []);
+    let impossible = reboots::impossible(session, &forecast);
+    let mut notes = forecast.notes.clone();
+    notes.extend(
+        impossible
+            .iter()
+            .chain(&reboots::kernels_not_started(session, &forecast))
+            .map(|why| format!("not possible on this machine: {why}")),
+    );
+    StudyPlan {
+        boots: reboots::text(&forecast, &schedule),
+        schedule,
+        notes,
+        forecast,
+    }
+}
+
+/// What the results of a study belong to.
+pub(crate) fn record(forecast: &Forecast) -> Record {
+    Record::new(
+        &forecast.study,
+        &forecast.machine,
+        &forecast.cpus,
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// `once`, `4 times`.
+#[must_use]
+pub fn repetition_text(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// A length of time for people, rounded up.
+#[must_use]
+pub fn duration_text(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1_000);
+    match seconds {
+        0 => "no time".to_owned(),
+        1..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3_600)),
+    }
+}

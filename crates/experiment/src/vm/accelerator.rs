@@ -1,0 +1,98 @@
+//! Who is the processor of the guests: this machine's own, where it is of use to them, or one that is emulated.
+
+use super::bench::{Kernel, not_started};
+use guest::qemu::{self, Accelerator, PROGRAM, QUIT, Sizes};
+use root::Failure;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// A trial that takes longer has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A kernel on a real processor has said its first word after a second or two, also on a busy machine.
+const FIRST_WORD: Duration = Duration::from_secs(20);
+
+/// The best processor that QEMU can give to guests here. A device file alone says little: some hosts refuse what it promises.
+/// Some take all of it, and no instruction of the guest is ever run; so a kernel has to say something.
+///
+/// # Errors
+/// QEMU cannot be started, or makes no machine at all.
+pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator, Failure> {
+    let speaks = |kernel: &Kernel| speaks(Accelerator::Kvm, sizes, &kernel.path);
+    if Path::new("/dev/kvm").exists()
+        && tried(Accelerator::Kvm)?.is_ok()
+        && kernel.map_or(Ok(true), speaks)?
+    {
+        return Ok(Accelerator::Kvm);
+    }
+    match tried(Accelerator::Tcg)? {
+        Ok(()) => Ok(Accelerator::Tcg),
+        Err(why) => Err(Failure::usage(
+            format!("{PROGRAM} cannot run a virtual machine here"),
+            why,
+            "install a QEMU of 2020 or later, whole",
+        )),
+    }
+}
+
+/// Whether a machine can be made so; what QEMU says where not.
+fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
+    let mut command = Command::new(PROGRAM);
+    command
+        .args(qemu::trial(accelerator))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| not_started(&error))?;
+    if let Some(mut input) = child.stdin.take() {
+        // One that has ended already is asked for its status below.
+        let _ = input.write_all(QUIT);
+    }
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(Err("it does not come to its end".to_owned()));
+            }
+            Err(error) => return Ok(Err(error.to_string())),
+        }
+    };
+    if status.success() {
+        return Ok(Ok(()));
+    }
+    let mut said = String::new();
+    if let Some(errors) = child.stderr.as_mut() {
+        let _ = errors.take(1 << 12).read_to_string(&mut said);
+    }
+    let line = said.lines().find(|line| !line.trim().is_empty());
+    Ok(Err(line.map_or_else(|| status.to_string(), report::safe)))
+}
+
+/// Whether a kernel says anything on its console when it is started so. It is ended as soon as it does.
+fn speaks(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Result<bool, Failure> {
+    let mut child = Command::new(PROGRAM)
+        .args(qemu::first_word(accelerator, sizes, kernel))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| not_started(&error))?;
+    let (heard, hears) = mpsc::channel();
+    let console = child.stdout.take();
+    // It ends with the pipe, which ends with the child.
+    std::thread::spawn(move || {
+        let first = console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok());
+        heard.send(first)
+    });
+    let speaks = hears.recv_timeout(FIRST_WORD).unwrap_or(false);
+    let _ = child.kill();
+    let _ = child.wait();
+    Ok(speaks)
+}

@@ -1,0 +1,207 @@
+//! What virtual machines need of this one: QEMU, a processor for them, kernels, and a program that runs in them. What is missing
+//! is said before anything runs.
+
+use super::VmOptions;
+use super::accelerator::accelerator;
+use crate::StudyFile;
+use crate::forecast::Forecast;
+use guest::image::{self, HEAD_BYTES};
+use guest::qemu::{Accelerator, PROGRAM, Sizes};
+use machine::{CpuSet, Kernel as Known, Machine, Topology};
+use root::{Failure, input};
+use session::isolation::existing_cpus;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The longest program: one with all symbols is shorter.
+const MOST_PROGRAM: u64 = 512 << 20;
+
+/// Guests that share a processor that is emulated are slow.
+const SILENCE: Duration = Duration::from_secs(240);
+
+/// All that guests are made of.
+pub struct Bench {
+    /// Who is their processor.
+    pub accelerator: Accelerator,
+    /// Their sizes.
+    pub sizes: Sizes,
+    /// The kernel of each boot of the study.
+    pub kernels: Vec<Kernel>,
+    /// The program that runs in them.
+    pub program: Vec<u8>,
+    /// How long a guest may be silent beyond what its runs take.
+    pub patience: Duration,
+}
+
+/// A kernel's image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says that it is.
+    pub release: String,
+}
+
+impl Bench {
+    /// Looks whether everything is there.
+    ///
+    /// # Errors
+    /// Wrong usage, with what is missing and what to install or name.
+    pub fn set_up(options: &VmOptions, study: &StudyFile) -> Result<Bench, Failure> {
+        let boots = &study.study().boots;
+        let kernels = boots
+            .iter()
+            .map(|boot| match &boot.kernel {
+                Some(kernel) => image(&located(kernel)),
+                None => options.kernel.as_deref().map_or_else(|| Err(no_kernel()), image),
+            })
+            .collect::<Result<Vec<Kernel>, _>>()?;
+        let program = program(options.program.as_deref())?;
+        let sizes = Sizes {
+            cpus: options.cpus.unwrap_or(4),
+            memory_mib: options.memory_mib.unwrap_or(512),
+        };
+        Ok(Bench {
+            accelerator: accelerator(sizes, kernels.first())?,
+            sizes,
+            kernels,
+            program,
+            patience: options.patience.unwrap_or(SILENCE),
+        })
+    }
+
+    /// The study held against what its guests will be. What is impossible inside of them they say themselves.
+    ///
+    /// # Errors
+    /// CPUs that they do not have.
+    pub fn foresee(&self, study: StudyFile, file: &Path) -> Result<Forecast, Failure> {
+        let machine = self.machine();
+        let cpus =
+            existing_cpus(&study.study().cpus.text, &machine).map_err(|error| study.at_cpus(file, error))?;
+        if cpus.contains(machine::CpuId(0)) {
+            let why = "the first CPU of a machine keeps what cannot be moved";
+            let error = Failure::usage("CPU 0 is to be measured", why, "measure another one");
+            return Err(study.at_cpus(file, error));
+        }
+        Forecast::on(study, file, machine, cpus)
+    }
+
+    /// It for people.
+    pub fn text(&self) -> String {
+        format!(
+            "{} CPUs and {} MiB ({})",
+            self.sizes.cpus,
+            self.sizes.memory_mib,
+            self.accelerator.word()
+        )
+    }
+
+    /// What is worth knowing before anything runs.
+    pub fn note(&self) -> Option<String> {
+        let emulated = "KVM is of no use here, so the processor is emulated: what is done and counted is real, times mean \
+                        nothing and get no verdict";
+        (self.accelerator == Accelerator::Tcg).then(|| emulated.to_owned())
+    }
+
+    /// What is known of a guest before it runs. Its processor's name stands for all that must not change between two calls.
+    fn machine(&self) -> Machine {
+        let all = CpuSet::range(0, self.sizes.cpus.saturating_sub(1));
+        Machine {
+            origin: root::Origin::Captured,
+            kernel: Known {
+                release: self.kernels.first().map(|kernel| kernel.release.clone()),
+                ..Known::default()
+            },
+            topology: Topology {
+                possible: Some(all.clone()),
+                present: Some(all.clone()),
+                online: all,
+                model_name: Some(format!("QEMU, {}", self.text())),
+                ..Topology::default()
+            },
+            isolation: machine::Isolation::default(),
+            cgroups: machine::Cgroups::default(),
+            irqbalance_sockets: Vec::new(),
+            irqbalance_bans: Vec::new(),
+            irqbalance_unjudged: Vec::new(),
+            tuned: None,
+            cpu_manager: None,
+            tasks: None,
+            attendants: None,
+            interrupts: None,
+            unreadable: Vec::new(),
+        }
+    }
+}
+
+/// Where a kernel of the study's file is: a path, or a release that is installed here.
+fn located(kernel: &str) -> PathBuf {
+    match study::is_image(kernel) {
+        true => PathBuf::from(kernel),
+        false => PathBuf::from(format!("/boot/vmlinuz-{kernel}")),
+    }
+}
+
+fn no_kernel() -> Failure {
+    Failure::usage(
+        "no kernel is named for the virtual machines",
+        "the study names none for all of its boots",
+        "name the image of one: --kernel /boot/vmlinuz-RELEASE",
+    )
+}
+
+fn image(path: &Path) -> Result<Kernel, Failure> {
+    let refused = |why: String| {
+        Failure::usage(
+            format!(
+                "{} cannot be the kernel of a virtual machine",
+                report::safe(&path.display().to_string())
+            ),
+            why,
+            "name the image of a kernel for x86-64, such as /boot/vmlinuz-RELEASE; a package of a distribution has one",
+        )
+    };
+    let mut head = Vec::new();
+    input::lines(path)
+        .map_err(|error| refused(error.to_string()))?
+        .take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .map_err(|error| refused(error.to_string()))?;
+    let release = image::release(&head).map_err(|error| refused(error.to_string()))?;
+    Ok(Kernel {
+        path: path.to_owned(),
+        release,
+    })
+}
+
+fn program(named: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let path = named.unwrap_or(Path::new("/proc/self/exe"));
+    let refused = |why: String| {
+        let what = match named {
+            Some(path) => report::safe(&path.display().to_string()),
+            None => "this quietcore".to_owned(),
+        };
+        Failure::usage(
+            format!("{what} cannot run in a virtual machine that has nothing else"),
+            why,
+            "name a static quietcore for x86-64 of this version: --vm-binary FILE; `make dist` builds one",
+        )
+    };
+    let bytes = input::bytes(path, MOST_PROGRAM).map_err(|error| refused(error.to_string()))?;
+    guest::program::check(&bytes).map_err(|error| refused(error.to_string()))?;
+    Ok(bytes)
+}
+
+/// QEMU cannot be started.
+pub fn not_started(error: &std::io::Error) -> Failure {
+    let why = match error.kind() {
+        std::io::ErrorKind::NotFound => "it is not installed".to_owned(),
+        _ => error.to_string(),
+    };
+    Failure::usage(
+        format!("{PROGRAM} cannot be started"),
+        why,
+        "install it: Debian and Ubuntu call the package qemu-system-x86, Fedora qemu-system-x86-core, Arch qemu-system-x86",
+    )
+}

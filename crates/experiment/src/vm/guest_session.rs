@@ -1,0 +1,151 @@
+//! One guest, from its start to its end: what it says is heard while it comes, and whatever happens to it has a time limit.
+
+use super::bench::not_started;
+use crate::child_output::{ChildOutput, next_part, start};
+use crate::guest_task::GuestMessage;
+use guest::frames::Frames;
+use guest::qemu::PROGRAM;
+use root::{Failure, Status, input};
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A signal that comes just before we wait is seen after so long.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A guest that is done switches itself off; so long is waited for that.
+const SWITCHING_OFF: Duration = Duration::from_secs(20);
+
+/// The longest console that is looked at for the reason of an end.
+const MOST_CONSOLE: u64 = 64 << 20;
+
+/// How a guest ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GuestEnd {
+    /// It tried every run.
+    Done,
+    /// Somebody stopped the study.
+    Interrupted,
+    /// It ended before that, or said nothing for too long, and why.
+    Stopped(String),
+}
+
+/// Starts a guest and hears it until its end, which is the end of QEMU too. It may be silent for so long.
+///
+/// # Errors
+/// QEMU cannot be started; what `hear` says.
+pub fn boot(
+    arguments: &[OsString],
+    console: &Path,
+    silence: Duration,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(GuestMessage) -> Result<(), Failure>,
+) -> Result<GuestEnd, Failure> {
+    let mut command = Command::new(PROGRAM);
+    // What a guest has handed out is kept first, so it is not for the terminal to end.
+    let mut child = start(command.args(arguments)).map_err(|error| not_started(&error))?;
+    let heard = listen(&mut child, silence, stop, hear);
+    let ended = ended_within(
+        &mut child,
+        matches!(heard, Ok(GuestEnd::Done)).then_some(SWITCHING_OFF),
+    );
+    let mut said = String::new();
+    if let Some(errors) = child.stderr.as_mut() {
+        let _ = errors.take(1 << 12).read_to_string(&mut said);
+    }
+    match heard? {
+        GuestEnd::Stopped(why) if why.is_empty() => Ok(GuestEnd::Stopped(reason(console, &said, &ended))),
+        end => Ok(end),
+    }
+}
+
+/// All that it says until its end. An empty reason is that of QEMU itself.
+fn listen(
+    child: &mut Child,
+    silence: Duration,
+    stop: &AtomicBool,
+    hear: &mut dyn FnMut(GuestMessage) -> Result<(), Failure>,
+) -> Result<GuestEnd, Failure> {
+    let failed = |why: String| {
+        Failure::new(
+            Status::Unable,
+            format!("{PROGRAM} cannot be heard"),
+            why,
+            "run the same command again: it goes on",
+        )
+    };
+    let Some(out) = child.stdout.as_mut() else {
+        return Err(failed("its output has no pipe".to_owned()));
+    };
+    let (mut frames, mut heard_at) = (Frames::default(), Instant::now());
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(GuestEnd::Interrupted);
+        }
+        if heard_at.elapsed() > silence {
+            return Ok(GuestEnd::Stopped(format!(
+                "it said nothing for {} s",
+                silence.as_secs()
+            )));
+        }
+        match next_part(out, LOOK).map_err(|error| failed(error.to_string()))? {
+            ChildOutput::Nothing => continue,
+            ChildOutput::Part(part) => frames.push(&part),
+            ChildOutput::Closed => return Ok(GuestEnd::Stopped(String::new())),
+        }
+        while let Some((name, body)) = frames.take() {
+            heard_at = Instant::now();
+            match GuestMessage::of(&name, body) {
+                Some(GuestMessage::Done) => return Ok(GuestEnd::Done),
+                Some(told) => hear(told)?,
+                None => {}
+            }
+        }
+    }
+}
+
+/// Its end: by itself within some time, else by us.
+fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
+    let until = time.map(|time| Instant::now() + time);
+    while until.is_some_and(|until| Instant::now() < until) {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Ok(Some(status)) => return status.to_string(),
+            Err(error) => return error.to_string(),
+        }
+    }
+    // One that has closed its output is about to end; what it ends with is a reason.
+    if time.is_none() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    if let Ok(Some(status)) = child.try_wait() {
+        return status.to_string();
+    }
+    let _ = child.kill();
+    child
+        .wait()
+        .map_or_else(|error| error.to_string(), |status| status.to_string())
+}
+
+/// Why a guest ended early: the kernel's last words where it panicked, else QEMU's.
+fn reason(console: &Path, said: &str, ended: &str) -> String {
+    const LAST_WORDS: &str = "Kernel panic - not syncing: ";
+    let text = input::bytes(console, MOST_CONSOLE).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    if let Some((_, why)) = text.rsplit_once(LAST_WORDS) {
+        return format!(
+            "its kernel panicked: {}",
+            report::safe(why.lines().next().unwrap_or_default())
+        );
+    }
+    match said.lines().find(|line| !line.trim().is_empty()) {
+        Some(line) => report::safe(line),
+        None if text.trim().is_empty() => {
+            format!("its kernel said nothing at all, and QEMU ended with {ended}")
+        }
+        None => format!("it was gone before its end ({ended})"),
+    }
+}

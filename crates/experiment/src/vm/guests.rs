@@ -1,0 +1,297 @@
+//! Guest after guest, each for what is left of one boot in one repetition. What a guest could not do is tried once more; what
+//! that does not do either is left for the next call, with the reason beside.
+
+use super::archive::archive;
+use super::bench::Bench;
+use super::guest_session::{self, GuestEnd};
+use crate::forecast::Forecast;
+use crate::guest_task::{GuestMessage, Task};
+use crate::open_study::OpenStudy;
+use crate::runs::RunsEnd;
+use crate::study_plan::duration_text;
+use guest::qemu::{self, Files};
+use root::output::{self, Draft, Durability, Readers};
+use root::{Failure, Status};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use study::{Place, Schedule, Sitting};
+
+/// So often is a boot of a repetition tried in one call: guests of an emulator fail now and then without a reason of theirs.
+const TRIES: usize = 2;
+
+/// Until a guest was timed, one takes about so long until it measures, and to switch off.
+pub const BOOTING: Duration = Duration::from_secs(15);
+
+/// How it ended.
+pub struct GuestsEnd {
+    /// Why there are no more guests.
+    pub ending: RunsEnd,
+    /// What was given up, and why.
+    pub given_up: Vec<(String, String)>,
+}
+
+/// Runs what is left.
+///
+/// # Errors
+/// QEMU cannot be started, or a result cannot be kept.
+pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Result<GuestsEnd, Failure> {
+    let OpenStudy {
+        forecast,
+        directory,
+        stop,
+        ..
+    } = *open;
+    let begun = Instant::now();
+    let dir = directory.guests();
+    output::make_folder(&dir)?;
+    let mut state = GuestsState::default();
+    let done_before = schedule.done();
+    let ending = loop {
+        if stop.load(Ordering::Relaxed) {
+            break RunsEnd::Interrupted;
+        }
+        let Some((sitting, mut runs)) = state.next(forecast, schedule) else {
+            break RunsEnd::Done;
+        };
+        if let Some(budget) = forecast.study.budget {
+            let left = budget
+                .saturating_sub(begun.elapsed())
+                .saturating_sub(state.booting());
+            let fit = left.as_nanos() / schedule.one().as_nanos().max(1);
+            let fit = usize::try_from(fit).unwrap_or(usize::MAX);
+            // One run at least, so that every call gets further.
+            if fit == 0 && schedule.done() > done_before {
+                break RunsEnd::BudgetUsed;
+            }
+            runs.truncate(fit.max(1));
+        }
+        let guest = Guest {
+            open: *open,
+            bench,
+            dir: &dir,
+            sitting,
+        };
+        let end = guest.run(&runs, schedule, &mut state)?;
+        if let GuestEnd::Stopped(why) = end {
+            state.failed(&guest, why)?;
+        } else if end == GuestEnd::Interrupted {
+            break RunsEnd::Interrupted;
+        } else {
+            guest.clear()?;
+        }
+    };
+    Ok(GuestsEnd {
+        ending,
+        given_up: state.given_up,
+    })
+}
+
+/// What is known from the guests of this call.
+#[derive(Default)]
+struct GuestsState {
+    tries: BTreeMap<Sitting, usize>,
+    /// Boots of which a guest came up.
+    up: BTreeSet<usize>,
+    /// Boots that are not tried any more, because no guest of theirs ever came up.
+    dead: BTreeSet<usize>,
+    /// Runs that are not tried any more.
+    refused: BTreeSet<Place>,
+    given_up: Vec<(String, String)>,
+    longest_boot: Option<Duration>,
+}
+
+impl GuestsState {
+    fn booting(&self) -> Duration {
+        self.longest_boot.unwrap_or(BOOTING)
+    }
+
+    /// The boot that is next, and its runs.
+    fn next(&self, forecast: &Forecast, schedule: &Schedule) -> Option<(Sitting, Vec<Place>)> {
+        let sitting = |place: &Place| Sitting {
+            block: place.block,
+            boot: forecast.study.cells.get(place.cell).map_or(0, |cell| cell.boot),
+        };
+        let is_open = |place: &Place| {
+            let at = sitting(place);
+            !self.refused.contains(place)
+                && !self.dead.contains(&at.boot)
+                && self.tries.get(&at).is_none_or(|tries| *tries < TRIES)
+        };
+        let left: Vec<Place> = schedule.left().filter(is_open).collect();
+        let first = sitting(left.first()?);
+        let together = left.into_iter().take_while(|place| sitting(place) == first);
+        Some((first, together.collect()))
+    }
+
+    /// Notes that a guest did not come to its end.
+    fn failed(&mut self, guest: &Guest, why: String) -> Result<(), Failure> {
+        let Sitting { block, boot } = guest.sitting;
+        let tries = self.tries.entry(guest.sitting).or_default();
+        *tries += 1;
+        let is_last = *tries >= TRIES;
+        let name = guest.name();
+        output::write(&guest.file("why"), format!("{why}\n").as_bytes())?;
+        let console = report::safe(&guest.file("console").display().to_string());
+        guest.open.session.note(&format!(
+            "the machine of {name} failed: {why}; its console is {console}\n"
+        ));
+        if !is_last {
+            return Ok(());
+        }
+        if self.up.contains(&boot) {
+            let what = format!(
+                "what is left of {} in repetition {}",
+                guest.boot_text(),
+                block + 1
+            );
+            self.given_up.push((what, why));
+        } else {
+            self.dead.insert(boot);
+            self.given_up
+                .push((guest.boot_text(), format!("no machine of it came up: {why}")));
+        }
+        Ok(())
+    }
+}
+
+/// A guest that is to be.
+struct Guest<'a> {
+    open: OpenStudy<'a>,
+    bench: &'a Bench,
+    dir: &'a Path,
+    sitting: Sitting,
+}
+
+impl Guest<'_> {
+    /// Its name in messages and files: repetition and boot.
+    fn name(&self) -> String {
+        format!(
+            "repetition {}, boot {}",
+            self.sitting.block + 1,
+            self.sitting.boot + 1
+        )
+    }
+
+    fn boot_text(&self) -> String {
+        let boot = self.open.forecast.study.boots.get(self.sitting.boot);
+        let text = boot.map_or_else(String::new, |boot| boot.text(&self.open.forecast.cpus));
+        format!("boot {} ({})", self.sitting.boot + 1, report::safe(&text))
+    }
+
+    fn file(&self, what: &str) -> PathBuf {
+        let Sitting { block, boot } = self.sitting;
+        self.dir.join(format!("{}-{}.{what}", block + 1, boot + 1))
+    }
+
+    /// What stays of a guest that did all is its results.
+    fn clear(&self) -> Result<(), Failure> {
+        for what in ["console", "why"] {
+            output::remove(&self.file(what))?;
+        }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        runs: &[Place],
+        schedule: &mut Schedule,
+        state: &mut GuestsState,
+    ) -> Result<GuestEnd, Failure> {
+        let study = &self.open.forecast.study;
+        let (Some(kernel), Some(boot)) = (
+            self.bench.kernels.get(self.sitting.boot),
+            study.boots.get(self.sitting.boot),
+        ) else {
+            return Ok(GuestEnd::Stopped("the study has no such boot".to_owned()));
+        };
+        let line = qemu::line(self.bench.accelerator, &boot.words_for(&self.open.forecast.cpus));
+        self.open
+            .session
+            .note(&format!("{}: Linux {}, {line}\n", self.name(), kernel.release));
+        let initramfs = self.file("initramfs");
+        let task = Task {
+            cpus: self.open.forecast.cpus.to_string(),
+            runs: runs.iter().map(|place| [place.block, place.cell]).collect(),
+        };
+        let mut draft = Draft::create(&initramfs, Readers::Everybody)?;
+        draft.append(&archive(&self.bench.program, &task, &self.open.forecast.bytes))?;
+        draft.place(Durability::Cached)?;
+        let console = self.file("console");
+        let files = Files {
+            kernel: &kernel.path,
+            initramfs: &initramfs,
+            console: &console,
+        };
+        let arguments = qemu::start(self.bench.accelerator, self.bench.sizes, &files, &line);
+        let silence = study
+            .each
+            .saturating_add(study.cool_down)
+            .saturating_mul(3)
+            .saturating_add(self.bench.patience);
+        let started = Instant::now();
+        let mut run_begun = Instant::now();
+        let all = schedule.order().len();
+        let end = guest_session::boot(&arguments, &console, silence, self.open.stop, &mut |told| {
+            match told {
+                GuestMessage::Up(up) => {
+                    if let Some(why) = self.wrong(&up.release, up.cmdline.as_deref(), &kernel.release) {
+                        return Err(other_machine(&why));
+                    }
+                    state.up.insert(self.sitting.boot);
+                    let took = started.elapsed();
+                    state.longest_boot = Some(state.longest_boot.map_or(took, |before| before.max(took)));
+                }
+                GuestMessage::Begins(place) => {
+                    run_begun = Instant::now();
+                    self.open.session.note(&format!(
+                        "[{}/{all}] {}, repetition {}; about {} left\n",
+                        schedule.done() + 1,
+                        study.cells.get(place.cell).map_or("", |cell| &cell.name),
+                        place.block + 1,
+                        duration_text(schedule.remaining())
+                    ));
+                }
+                GuestMessage::Result(place, bytes) if runs.contains(&place) => {
+                    self.open.directory.keep(place, &bytes)?;
+                    schedule.finish(place, run_begun.elapsed());
+                }
+                GuestMessage::Refused(place, refusal) if runs.contains(&place) => {
+                    state.refused.insert(place);
+                    let name = study.cells.get(place.cell).map_or("", |cell| &cell.name);
+                    let what = format!("{name}, repetition {}", place.block + 1);
+                    let why = report::safe(&format!("{}: {}", refusal.what, refusal.why));
+                    state.given_up.push((what, why));
+                }
+                GuestMessage::Result(..) | GuestMessage::Refused(..) | GuestMessage::Done => {}
+            }
+            Ok(())
+        });
+        output::remove(&initramfs)?;
+        end
+    }
+
+    /// Why a guest is not what its boot is to be.
+    fn wrong(&self, release: &Option<String>, line: Option<&str>, wanted: &str) -> Option<String> {
+        if release.as_deref() != Some(wanted) {
+            let release = release.as_deref().unwrap_or("unknown");
+            return Some(format!("it runs Linux {release}, and its image says {wanted}"));
+        }
+        let study = &self.open.forecast.study;
+        study.wrong_line(
+            self.sitting.boot,
+            &self.open.forecast.cpus,
+            line.unwrap_or_default(),
+        )
+    }
+}
+
+fn other_machine(why: &str) -> Failure {
+    Failure::new(
+        Status::Unable,
+        "a virtual machine is not what it was to be",
+        report::safe(why),
+        "look at the study's boot words and at the image of the kernel",
+    )
+}

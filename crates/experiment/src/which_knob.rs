@@ -1,0 +1,190 @@
+//! `study which-knob`: a study written for the user, from the knobs that the plan of a partition has on this machine.
+
+use crate::forecast::{Forecast, refuse_neighbours, with_cpus};
+use crate::local::carry_out;
+use crate::{Consent, ShowOutcome, StudyFile, StudyPlan, study_plan};
+use machine::CpuSet;
+use measure::parse_policy;
+use plan::{Intent, Knob, PartitionName, Plan, Profile, State};
+use root::{Failure, Status};
+use session::Session;
+use session::isolation::{existing_cpus, plan_on};
+use std::path::PathBuf;
+use study::which_knob::{Candidates, least_repetitions, matrix};
+use study::{Experiment, PARTITION};
+
+/// Two more repetitions than can show anything at all: those show only what never overlaps.
+const BEYOND_LEAST: usize = 2;
+
+/// Which knobs are asked about, and how each cell is measured.
+#[derive(Clone, Debug)]
+pub struct WhichKnobOptions {
+    /// The profile of the plan.
+    pub profile: Profile,
+    /// Knobs that the plan takes too, as `apply --with` has them.
+    pub with: Vec<String>,
+    /// Knobs that it leaves out.
+    pub without: Vec<String>,
+    /// The knobs that are asked about; all of the plan where none are named.
+    pub knobs: Option<Vec<String>>,
+    /// How often each cell is run; without it, enough to show a difference over all knobs.
+    pub repetitions: Option<usize>,
+    /// What is measured. Its repetitions are replaced by those above.
+    pub experiment: Experiment,
+    /// The directory of the results.
+    pub out: PathBuf,
+}
+
+/// Computes what such a study makes. Nothing runs.
+///
+/// # Errors
+/// As [`crate::plan`], and knobs that do not exist or that cannot be studied.
+pub fn plan_which_knob(session: &Session, options: &WhichKnobOptions) -> Result<StudyPlan, Failure> {
+    session::stop_flag();
+    let full = full_plan(options)?;
+    Ok(study_plan::here(session, forecast(session, options, &full)?))
+}
+
+/// Runs what is left of such a study.
+///
+/// # Errors
+/// As [`plan_which_knob`] and [`crate::run`].
+pub fn run_which_knob(
+    session: &Session,
+    options: &WhichKnobOptions,
+    show: &mut ShowOutcome,
+) -> Result<Status, Failure> {
+    let stop = session::stop_flag();
+    let full = full_plan(options)?;
+    carry_out(session, &options.out, Consent::Missing, stop, show, || {
+        forecast(session, options, &full)
+    })
+}
+
+/// The plan that is asked about, without CPUs.
+fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
+    let profile = options.profile;
+    let mut full = Intent::new(PartitionName::new(PARTITION)?, CpuSet::new(), profile);
+    options.with.iter().try_for_each(|knob| full.take(knob))?;
+    options.without.iter().try_for_each(|knob| full.leave_out(knob))?;
+    for knob in options.knobs.iter().flatten() {
+        // Refuses what there is not, and what no partition can be without.
+        Intent::new(full.name.clone(), CpuSet::new(), profile).leave_out(knob)?;
+    }
+    if let Some(policy) = &options.experiment.policy {
+        let next = "write it as `measure --policy` takes it";
+        parse_policy(policy).map_err(|why| Failure::usage("the policy cannot be used", why, next))?;
+    }
+    Ok(full)
+}
+
+/// The study on the machine of now.
+fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Result<Forecast, Failure> {
+    let root = session.root();
+    let machine = session.machine().with_tasks_and_interrupts(root);
+    let cpus = existing_cpus(&options.experiment.cpus, &machine)?;
+    refuse_neighbours(session, &cpus)?;
+    let plan = plan_on(session, &machine, &with_cpus(session, full, &cpus))?;
+    let (candidates, notes) = candidates(&plan, full, options)?;
+    let matrix = matrix(&candidates, &mut |intent| {
+        let plan = plan_on(session, &machine, &with_cpus(session, intent, &cpus)).ok()?;
+        let changing = plan.knobs.iter().filter(|knob| knob.state == State::Changes);
+        Some(changing.map(|knob| knob.name.to_owned()).collect())
+    })?;
+    let least = least_repetitions(matrix.comparisons());
+    let experiment = Experiment {
+        repetitions: options.repetitions.unwrap_or(least + BEYOND_LEAST),
+        ..options.experiment.clone()
+    };
+    let study = StudyFile::generated(experiment.text(&matrix))?;
+    let mut forecast = Forecast::of(session, study, &options.out.join("study.toml"))?;
+    forecast.notes.extend(notes);
+    if forecast.study.repetitions < least {
+        forecast.notes.push(format!(
+            "with fewer than {least} repetitions nothing can be shown over all {} comparisons",
+            matrix.comparisons()
+        ));
+    }
+    Ok(forecast)
+}
+
+/// The knobs of a plan that can be asked about, and why the others cannot.
+fn candidates(
+    plan: &Plan,
+    full: &Intent,
+    options: &WhichKnobOptions,
+) -> Result<(Candidates, Vec<String>), Failure> {
+    let mut candidates = Candidates {
+        profile: full.profile,
+        ..Candidates::default()
+    };
+    let (mut names, mut notes) = (Vec::new(), Vec::new());
+    for knob in &plan.knobs {
+        let needed = plan::knobs::knob(knob.name).map_or("", |knob: &Knob| knob.needed);
+        let why = match knob.state {
+            _ if !needed.is_empty() => needed,
+            State::Changes => {
+                names.push(knob.name.to_owned());
+                candidates.takes.push(match &knob.value {
+                    Some(value) => format!("{}={value}", knob.name),
+                    None => knob.name.to_owned(),
+                });
+                continue;
+            }
+            State::Already => "it is here as it would be set",
+            State::Absent => "this machine has no such thing",
+        };
+        if needed.is_empty() {
+            candidates.leaves_out.push(knob.name.to_owned());
+        } else {
+            notes.push(format!("{} is a part of every partition: {why}", knob.name));
+        }
+        if options
+            .knobs
+            .iter()
+            .flatten()
+            .any(|asked| is_called(knob.name, asked))
+        {
+            return Err(Failure::usage(
+                format!("nothing can be asked about {}", knob.name),
+                why,
+                "leave it out of --knobs; `quietcore plan` shows what each knob would change here",
+            ));
+        }
+    }
+    if !candidates.leaves_out.is_empty() {
+        let all = candidates.leaves_out.join(", ");
+        notes.push(format!("not asked about, for they change nothing here: {all}"));
+    }
+    for asked in options.knobs.iter().flatten() {
+        let Some(name) = names.iter().find(|name| is_called(name, asked)) else {
+            return Err(Failure::usage(
+                format!("{} is not in the plan", report::safe(asked)),
+                "its profile does not hold it, or it was left out",
+                format!(
+                    "take it with --with {}, or name a larger --profile",
+                    report::safe(asked)
+                ),
+            ));
+        };
+        if !candidates.asked.contains(name) {
+            candidates.asked.push(name.clone());
+        }
+    }
+    if options.knobs.is_none() {
+        candidates.asked = names;
+    }
+    if candidates.asked.is_empty() {
+        return Err(Failure::usage(
+            "no knob is left to ask about",
+            "beside the partition itself the plan changes nothing here",
+            "name a larger --profile, or take knobs with --with",
+        ));
+    }
+    Ok((candidates, notes))
+}
+
+/// Whether a knob has this name, this alias, or this file.
+fn is_called(name: &str, called: &str) -> bool {
+    plan::knobs::knob(called).is_some_and(|knob| knob.name == name)
+}

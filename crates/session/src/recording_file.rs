@@ -1,0 +1,41 @@
+//! Reads results of measuring tools from files and from standard input, in every format that `formats` knows.
+
+use formats::{ReadError, Recording};
+use root::Failure;
+use std::io::BufRead;
+use std::path::Path;
+
+/// Reads a result of any tool; `-` is standard input.
+///
+/// # Errors
+/// Wrong usage: there is no such file, or it is in no format that we know, or is broken.
+pub fn read_recording(path: &Path) -> Result<Recording, Failure> {
+    if path == Path::new("-") {
+        return read("standard input", &mut std::io::stdin().lock());
+    }
+    let name = report::safe(&path.display().to_string());
+    let mut input = root::input::lines(path).map_err(|error| match error.errno() {
+        Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
+            format!("{name} cannot be read"),
+            error.to_string(),
+            "name a file that a measuring tool wrote, or `-` for standard input",
+        ),
+        _ => error.into(),
+    })?;
+    read(&name, &mut input)
+}
+
+fn read(name: &str, input: &mut dyn BufRead) -> Result<Recording, Failure> {
+    formats::read(input).map_err(|error| {
+        let next = match error {
+            ReadError::Unknown => {
+                let readers = formats::FORMATS.iter().filter(|format| format.reader.is_some());
+                let known: Vec<&str> = readers.map(|format| format.what).collect();
+                format!("give it one of these: {}", known.join("; "))
+            }
+            ReadError::Io(_) => "look at the disk that it is on".to_owned(),
+            _ => "give it the whole output of one run, as the tool wrote it".to_owned(),
+        };
+        Failure::usage(format!("{name} cannot be understood"), error.to_string(), next)
+    })
+}
