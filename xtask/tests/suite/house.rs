@@ -4,13 +4,43 @@ use crate::support::{none, sample, sources, top, workspace};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "compat", "terminal", "daemon", "verify", "tracing", "session", "watch", "report", "study",
-    "compare", "formats", "blame", "check", "trace", "measure", "observe", "apply", "boot", "plan",
-    "machine", "root", "events", "guest",
+    "cli",
+    "compat",
+    "terminal",
+    "daemon",
+    "verify",
+    "investigate",
+    "tracing",
+    "session",
+    "watch",
+    "report",
+    "study",
+    "compare",
+    "formats",
+    "blame",
+    "check",
+    "trace",
+    "measure",
+    "observe",
+    "apply",
+    "boot",
+    "plan",
+    "machine",
+    "root",
+    "events",
+    "guest",
 ];
 
 /// Crates above the session: they ask it for the machine.
-const ABOVE_SESSION: &[&str] = &["cli", "compat", "daemon", "terminal", "tracing", "verify"];
+const ABOVE_SESSION: &[&str] = &[
+    "cli",
+    "compat",
+    "daemon",
+    "investigate",
+    "terminal",
+    "tracing",
+    "verify",
+];
 
 /// Crates that compute and touch no machine.
 const PURE: &[&str] = &[
