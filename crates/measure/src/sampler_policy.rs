@@ -1,7 +1,7 @@
 //! Policies of samplers, as they are written on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
-use crate::lane::{IfRefused, Lane};
 use crate::choices::Deadline;
+use crate::lane::{IfRefused, Lane};
 use machine::{Policy, parse_duration};
 use std::time::Duration;
 

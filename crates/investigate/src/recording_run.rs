@@ -1,63 +1,61 @@
-//! What is recorded: a command from its start to its end, or a stretch of time.
+//! The time that is recorded: a command from its start to its end, or a duration.
 
-use crate::program::attend::{Until, attend};
-use crate::program::child::{self, Begun, Child};
-use crate::program::offline::Hotplug;
-use crate::program::place::place;
-use crate::{CommandError, Screen, Status};
+use crate::blame_options::CommandOptions;
+use crate::child::{self, Child, Launch};
+use crate::hotplug::Hotplug;
+use crate::placement::place;
+use crate::watch_loop::{EndReason, watch_loop};
 use machine::{CpuSet, Machine};
 use measure::Note;
-use root::Root;
+use root::{Failure, Root};
 use session::Session;
 use session::own_process::step_aside;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// A command that waits to begin, or nothing.
-pub struct Watched {
+/// A command that waits for its start, or nothing.
+pub struct RecordingRun {
     child: Option<Child>,
     stop: &'static AtomicBool,
 }
 
-/// How it went.
+/// The end of a recorded run.
 #[derive(Clone, Debug)]
-pub struct Over {
+pub struct RunEnd {
     /// What ended it.
-    pub until: Until,
+    pub until: EndReason,
     /// How long it was.
     pub duration: Duration,
     /// The process of the command.
     pub pid: Option<u32>,
-    /// What went wrong meanwhile.
+    /// What went wrong during the run.
     pub findings: Vec<Note>,
 }
 
-impl Watched {
-    /// Prepares it, before anything is traced. Afterwards this process stands on other CPUs than those.
+impl RecordingRun {
+    /// Prepares it, before anything is traced. Afterwards this process runs on other CPUs than those.
     ///
     /// # Errors
-    /// A command that cannot be placed. The status of one that could not be started, which has said so itself.
+    /// A command that cannot be placed.
     pub fn begin(
         session: &Session,
-        command: &[OsString],
+        command: &CommandOptions,
         cpus: Option<&CpuSet>,
         machine: &Machine,
-        screen: &Screen,
-    ) -> Result<Result<Watched, Status>, CommandError> {
+    ) -> Result<Launch<RecordingRun>, Failure> {
         let root = session.root();
-        let child = match command {
+        let child = match command.command.as_slice() {
             [] => None,
-            command => match child::start(command, || place(session, machine, cpus, screen.form))? {
-                Begun::On(child) => Some(child),
-                Begun::Over(status) => return Ok(Err(status)),
+            words => match child::start(words, || place(session, machine, cpus, command))? {
+                Launch::Running(child) => Some(child),
+                Launch::Failed(status) => return Ok(Launch::Failed(status)),
             },
         };
         if let Some(cpus) = cpus {
             step_aside(root, cpus);
         }
-        Ok(Ok(Watched {
+        Ok(Launch::Running(RecordingRun {
             child,
             stop: session::stop_flag(),
         }))
@@ -67,25 +65,25 @@ impl Watched {
     /// that still runs is ended. `cpus` are those that are recorded.
     ///
     /// # Errors
-    /// What `each` fails with. The status of a command that could not become one.
+    /// What `each` fails with.
     pub fn run(
         self,
         (root, cpus): (&Root, &CpuSet),
         duration: Option<Duration>,
-        each: &mut dyn FnMut() -> Result<(), CommandError>,
-    ) -> Result<Result<Over, Status>, CommandError> {
+        each: &mut dyn FnMut() -> Result<(), Failure>,
+    ) -> Result<Launch<RunEnd>, Failure> {
         let begun = Instant::now();
         let pid = match self.child.map(Child::go) {
             None => None,
-            Some(Begun::On(pid)) => Some(pid),
-            Some(Begun::Over(status)) => return Ok(Err(status)),
+            Some(Launch::Running(pid)) => Some(pid),
+            Some(Launch::Failed(status)) => return Ok(Launch::Failed(status)),
         };
         let (mut is_over, mut hotplug) = (false, Hotplug::of(cpus));
         let has_ended = || {
             is_over = pid.is_some_and(|pid| child::ended(pid).is_some());
             is_over
         };
-        let until: Result<_, CommandError> = attend(duration, self.stop, has_ended, || {
+        let until: Result<_, Failure> = watch_loop(duration, self.stop, has_ended, || {
             hotplug.look(root);
             each()?;
             Ok(ControlFlow::Continue(()))
@@ -94,7 +92,7 @@ impl Watched {
         if let Some(pid) = pid.filter(|_| !is_over) {
             child::end(pid);
         }
-        Ok(Ok(Over {
+        Ok(Launch::Running(RunEnd {
             until: until?,
             duration,
             pid,
