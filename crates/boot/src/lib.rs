@@ -5,7 +5,6 @@
 //! which `apply` carries out. A loader is one file in `loaders/` and one line in [`LOADERS`].
 
 mod blocks;
-mod bls;
 mod boot_trial;
 mod change;
 mod checks;

@@ -2,6 +2,7 @@
 
 mod armbian;
 mod beaglebone;
+pub(crate) mod bls;
 mod bls_grub;
 mod comparison;
 mod contradiction;

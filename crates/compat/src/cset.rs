@@ -155,7 +155,7 @@ fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Statu
             }
             "-h" | "--help" | "help" => return help::show(words.next().as_deref(), talk),
             "-v" | "--version" | "version" => {
-                talk.say(help::VERSION);
+                talk.say(talk::VERSION);
                 return Ok(Status::Done);
             }
             "-c" | "copyright" | "copying" => {

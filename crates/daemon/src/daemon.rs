@@ -43,9 +43,6 @@ pub struct DaemonOptions {
     pub repair: bool,
 }
 
-/// The log, where no other is named.
-pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
-
 /// While a change of ours is under way nothing is asked; one that was killed does not keep us from it for longer.
 const PATIENCE: Duration = Duration::from_secs(15);
 

@@ -16,6 +16,7 @@ mod sources;
 mod threads;
 mod webhook;
 
-pub use daemon::{DaemonOptions, LOG, once, run};
+pub use daemon::{DaemonOptions, once, run};
 pub use observation::kept;
+pub use outlets::LOG;
 pub use webhook::accepted as webhook_accepted;

@@ -6,6 +6,9 @@ use root::{RootError, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{Line, text};
 
+/// The log, where no other is named.
+pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
+
 /// The log.
 pub struct Outlets {
     path: PathBuf,

@@ -5,16 +5,15 @@
 //! the lines that are of use here.
 
 mod files;
-pub(crate) mod walk;
 
 use crate::reading::Reader;
+use crate::walk::{Found, Walk};
 use crate::{Machine, Unreadable, irqbalance};
 use files::Trim;
 use root::snapshot::Snapshot;
 use root::{KERNEL_LOG, Root, RootError};
 use std::path::Path;
 use std::time::SystemTime;
-use walk::{Found, Walk};
 
 /// Name of the list of contents at the top of a snapshot.
 pub const MANIFEST: &str = "quietcore-snapshot.json";

@@ -25,6 +25,7 @@ pub mod tenants;
 mod time;
 pub mod topology;
 mod units;
+mod walk;
 
 pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
 pub use cmdline::{Cmdline, Parameter, parse_cmdline, same_name};

@@ -3,8 +3,8 @@
 //! them are in a snapshot too.
 
 use crate::CpuSet;
-use crate::capture::walk::{Found, Walk, matches};
 use crate::links::real;
+use crate::walk::{Found, Walk, matches};
 use root::Root;
 use std::collections::BTreeMap;
 use std::ops::Bound;

@@ -1,9 +1,7 @@
 //! What can be chosen for a measurement: the question, who samples, the clock, the sleep, and where it ends.
 
-use crate::MeasureError;
 use machine::CpuId;
 use serde::{Deserialize, Serialize};
-use std::os::fd::OwnedFd;
 
 /// The question that a measurement answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,26 +55,6 @@ pub enum IdleStates {
     Require,
     /// Leave the machine as it is.
     Leave,
-}
-
-impl IdleStates {
-    /// Places the request, which holds as long as the file is open. The inner error is the errno of a refusal that costs
-    /// the request and not the measurement, 0 where none was to be placed.
-    ///
-    /// # Errors
-    /// [`MeasureError::IdleStates`] where a required one is refused.
-    pub(crate) fn hold(self) -> Result<Result<OwnedFd, i32>, MeasureError> {
-        if self == IdleStates::Leave {
-            return Ok(Err(0));
-        }
-        match root::latency::hold(0) {
-            Ok(file) => Ok(Ok(file)),
-            Err(error) => match error.errno().unwrap_or(libc::EIO) {
-                errno if self == IdleStates::Require => Err(MeasureError::IdleStates { errno }),
-                errno => Ok(Err(errno)),
-            },
-        }
-    }
 }
 
 /// Whether the kernel enforces that a sampler makes no system call that it should not make.

@@ -14,6 +14,7 @@ use crate::Lane;
 use crate::child::Child;
 use crate::counter::Source;
 use crate::housekeeping::step_aside;
+use crate::idle_request;
 use crate::result::Moment;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
@@ -62,7 +63,7 @@ pub fn run(
     if let Some(join) = request.join {
         join(pid).map_err(|why| MeasureError::Join { why })?;
     }
-    let held = request.idle_states.hold()?;
+    let held = idle_request::hold(request.idle_states)?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.ask_before();

@@ -20,6 +20,7 @@ mod findings;
 mod finish;
 pub mod gaps;
 mod housekeeping;
+mod idle_request;
 pub mod labels;
 mod lane;
 pub mod load;

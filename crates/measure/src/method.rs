@@ -6,10 +6,11 @@
 mod heard;
 mod line;
 
-pub use crate::choices::Method;
+use crate::choices::Method;
 use crate::conditions::{self, Idle, Scene, Standing};
 use crate::counter::Source;
 use crate::housekeeping::step_aside;
+use crate::idle_request;
 use crate::result::Moment;
 use crate::{MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings};
 use heard::{Heard, Window};
@@ -49,7 +50,7 @@ pub fn listen(
     standing.tracing.retain(|(dir, _)| dir != own);
     let mut pipe = Pipe::open(pipe)?;
     let _aside = step_aside(&request.cpus());
-    let held = request.idle_states.hold()?;
+    let held = idle_request::hold(request.idle_states)?;
     let start = clock::monotonic_ns();
     let length = request
         .lanes

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod crate_order;
 mod cycles;
+mod documents;
 mod house;
 mod module_paths;
 mod module_tokens;

@@ -7,8 +7,8 @@ use super::systemd_boot::LATER;
 use super::{
     Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, grub_debian, no_refusal,
 };
-use crate::bls;
 use crate::line::{Length, Line, Slot};
+use crate::loaders::bls;
 use crate::releases::choose;
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};

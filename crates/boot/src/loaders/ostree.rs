@@ -3,8 +3,8 @@
 
 use super::{Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, no_refusal};
 use crate::BootError;
-use crate::bls;
 use crate::line::Line;
+use crate::loaders::bls;
 use crate::tools::{Run, first_of};
 use crate::tree::Tree;
 use crate::trial::Trial;

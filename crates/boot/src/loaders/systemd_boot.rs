@@ -6,8 +6,8 @@ use super::{
     Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, generated, no_remarks, nothing_to_run,
 };
 use crate::BootError;
-use crate::bls;
 use crate::line::Line;
+use crate::loaders::bls;
 use crate::releases::choose;
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};

@@ -5,8 +5,8 @@ use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
 use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Words, bls_grub, no_refusal, nothing_to_run};
 use crate::BootError;
-use crate::bls;
 use crate::line::Line;
+use crate::loaders::bls;
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 

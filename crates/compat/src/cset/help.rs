@@ -5,9 +5,6 @@ use super::talk::Talk;
 use super::{Command, Refused, chosen};
 use root::Status;
 
-/// The version whose command line this is.
-pub const VERSION: &str = "Cpuset (cset) 1.6";
-
 /// Whose this one is.
 pub const COPYRIGHT: &str = "\nThis is quietcore, answering the command line of cset 1.6; it holds no code of that \
                              program.\nLicence: MIT or Apache-2.0, at your choice.\n";

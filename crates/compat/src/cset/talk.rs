@@ -8,6 +8,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use terminal::Screen;
 
+/// The version whose command line this is.
+pub const VERSION: &str = "Cpuset (cset) 1.6";
+
 /// Where messages go, and for whom listings are.
 pub struct Talk<'a> {
     screen: &'a mut Screen,
@@ -43,7 +46,7 @@ impl<'a> Talk<'a> {
             .map(|arg| arg.to_string_lossy().into_owned())
             .collect();
         self.note("DEBUG", "---------- STARTING ----------");
-        self.note("DEBUG", super::help::VERSION);
+        self.note("DEBUG", VERSION);
         self.note("DEBUG", &format!("cmdline: cset {}", line.join(" ")));
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! which of its partitions a line covers.
 
 use super::BootScene;
-use super::words::{Beside, for_cpus};
+use super::words::{Beside, OnLine, for_cpus};
 use crate::Session;
 use crate::declared::{self, DeclaredFile};
 use crate::isolation::existing_cpus;
@@ -13,14 +13,6 @@ use plan::boot_check::{Declared, InForce};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
 use root::{Failure, Root};
-
-/// What is wanted on the boot line.
-pub struct OnLine {
-    /// These CPUs.
-    pub cpus: CpuSet,
-    /// With as much as this profile takes.
-    pub profile: Profile,
-}
 
 impl OnLine {
     /// What a machine declares: its partitions with `boot = true`, and the named one.

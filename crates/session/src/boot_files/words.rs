@@ -1,12 +1,19 @@
 //! The words that isolate CPUs, for the kernel of the machine.
 
-use super::declaration::OnLine;
 use boot::isolated_by;
 use machine::cmdline::words;
 use machine::{CpuSet, Machine};
 use plan::lint::Facts;
-use plan::{BootWish, Level, boot_line};
+use plan::{BootWish, Level, Profile, boot_line};
 use root::Failure;
+
+/// What is wanted on the boot line.
+pub struct OnLine {
+    /// These CPUs.
+    pub cpus: CpuSet,
+    /// With as much as this profile takes.
+    pub profile: Profile,
+}
 
 /// Whether CPUs that others put on the line stay isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

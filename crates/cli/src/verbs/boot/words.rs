@@ -8,7 +8,7 @@ use machine::cmdline::words;
 use plan::lint::{Facts, lint};
 use plan::{Level, Profile};
 use session::Session;
-use session::boot_files::declaration::OnLine;
+use session::boot_files::words::OnLine;
 use session::boot_files::words::{Beside, ChosenWords, for_cpus};
 use session::isolation;
 

@@ -1,6 +1,7 @@
 //! What the results of a study show, as text, as JSON and as a document.
 
-use super::which_knob;
+mod knob_answer;
+
 use crate::Screen;
 use compare::Compared;
 use experiment::Outcome;
@@ -45,7 +46,7 @@ struct PairJson<'a> {
 /// Shows it on the screen.
 pub fn show(outcome: &Outcome, screen: &mut Screen) {
     if !outcome.study().which_knob.is_empty() {
-        which_knob::answer(outcome, screen);
+        knob_answer::answer(outcome, screen);
         return;
     }
     match screen.form {

@@ -1,9 +1,5 @@
 //! `study which-knob`: which knobs of the plan of a partition help this machine.
 
-mod answer;
-
-pub use answer::answer;
-
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::{outcome_view, show_plan};
 use crate::intent::ProfileWord;

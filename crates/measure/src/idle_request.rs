@@ -1,0 +1,22 @@
+//! The request that keeps all CPUs out of deep idle states while a measurement runs (`/dev/cpu_dma_latency`).
+
+use crate::{IdleStates, MeasureError};
+use std::os::fd::OwnedFd;
+
+/// Places the request, which holds as long as the file is open. The inner error is the errno of a refusal that costs the
+/// request and not the measurement, 0 where none was to be placed.
+///
+/// # Errors
+/// [`MeasureError::IdleStates`] where a required one is refused.
+pub(crate) fn hold(states: IdleStates) -> Result<Result<OwnedFd, i32>, MeasureError> {
+    if states == IdleStates::Leave {
+        return Ok(Err(0));
+    }
+    match root::latency::hold(0) {
+        Ok(file) => Ok(Ok(file)),
+        Err(error) => match error.errno().unwrap_or(libc::EIO) {
+            errno if states == IdleStates::Require => Err(MeasureError::IdleStates { errno }),
+            errno => Ok(Err(errno)),
+        },
+    }
+}

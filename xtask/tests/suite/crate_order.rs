@@ -1,0 +1,61 @@
+//! Crates use only crates below them.
+
+use crate::support::{none, top};
+
+/// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
+const ORDER: &[&str] = &[
+    "cli",
+    "compat",
+    "terminal",
+    "daemon",
+    "experiment",
+    "investigate",
+    "verify",
+    "tracing",
+    "session",
+    "watch",
+    "report",
+    "study",
+    "compare",
+    "formats",
+    "blame",
+    "check",
+    "trace",
+    "measure",
+    "observe",
+    "apply",
+    "boot",
+    "plan",
+    "machine",
+    "root",
+    "events",
+    "guest",
+];
+
+/// Dependencies of a crate (not those of its tests) that point where they must not.
+fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
+    let place = |name: &str| ORDER.iter().position(|known| *known == name);
+    let Some(own) = place(name) else {
+        return vec![format!("{name} has no place in ORDER")];
+    };
+    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names = section
+        .lines()
+        .filter_map(|line| line.split(['.', ' ', '=']).next());
+    let upward = names.filter(|used| place(used).is_some_and(|used| used <= own));
+    upward.map(|used| format!("{name} uses {used}")).collect()
+}
+
+#[test]
+fn crates_use_only_what_is_below_them() {
+    for entry in std::fs::read_dir(top().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        none(&wrong_arrows(&name, &manifest), "arrows point down only");
+    }
+    let upward = "[dependencies]\nmachine.workspace = true\napply = { workspace = true }\n[dev-dependencies]\ncli = 1\n";
+    assert_eq!(wrong_arrows("plan", upward), ["plan uses apply"]);
+    assert_eq!(wrong_arrows("unheard", ""), ["unheard has no place in ORDER"]);
+}
