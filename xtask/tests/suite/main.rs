@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod house;
+mod house_licences;
 mod support;
 mod test_files;
