@@ -10,7 +10,7 @@ mod intent;
 mod kprobes_args;
 mod placement;
 mod plans;
-mod program;
+mod progress_bar;
 mod reading;
 mod result_file;
 mod sampler_policy;
@@ -21,7 +21,8 @@ use clap::Parser;
 use root::{Failure as CommandError, Status};
 use session::Session;
 use std::ffi::OsString;
-use terminal::Screen;
+use std::os::fd::BorrowedFd;
+use terminal::{Form, Screen};
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -65,4 +66,9 @@ pub fn main() -> std::process::ExitCode {
 /// A length of time in nanoseconds, as much as 64 bits hold.
 fn nanoseconds(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Where a command writes that runs beside ours: to standard error where standard output gets our JSON.
+fn command_output(form: Form) -> Option<BorrowedFd<'static>> {
+    (form == Form::Json).then(rustix::stdio::stderr)
 }

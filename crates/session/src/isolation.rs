@@ -39,6 +39,22 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Fail
     }
 }
 
+/// The CPUs of a measurement that names none: the isolated ones, which an affinity mask would hide, else one core. Besides, why
+/// these.
+///
+/// # Errors
+/// A machine without a core that can be isolated.
+pub fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), Failure> {
+    let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
+    match isolated.is_empty() {
+        false => Ok((isolated, "isolated")),
+        true => Ok((
+            plan::choose_one_core(machine)?,
+            "the core that `plan` would choose; nothing is isolated",
+        )),
+    }
+}
+
 /// What a declaration means on a machine where other partitions are in force. CPUs that are reserved are not chosen.
 ///
 /// # Errors

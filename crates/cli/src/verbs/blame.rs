@@ -1,36 +1,24 @@
 //! `blame`: who interrupted these CPUs. A probe spins there and notes every gap, or a program is watched; the kernel's
 //! events of the same time, on the same clock, say who had the CPU.
 
-mod begun;
-mod clock;
-mod functions;
-mod ground;
-mod hwlat;
-mod joined;
-mod probe;
-mod program;
-mod stream;
-mod told;
-mod trace_settings;
-mod until;
-mod waits;
+mod report_view;
 
 use crate::kprobes_args::KprobesArgs;
+use crate::progress_bar::ProgressBar;
 use crate::result_file;
 use crate::sampler_policy::{Sampler, parse_policy};
 use crate::{CommandError, Screen, Status};
-use ::blame::Keep;
-use machine::parse_duration;
+use clap::ValueEnum;
+use investigate::{
+    BlameOptions, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions, Stage,
+    ThreadScope, TraceClock,
+};
+use machine::{CpuSet, parse_duration};
 use session::Session;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// How long, where nobody says it and nothing ends by itself.
-const USUAL: Duration = Duration::from_secs(10);
-
-/// Gaps that the screen draws.
-const DRAWN: usize = 3;
 
 /// Arguments of `blame`.
 #[derive(clap::Args)]
@@ -64,7 +52,7 @@ pub struct Args {
     buffer: u64,
     /// The clock on which gaps and events are joined; without it mono_raw, or the next one that the trace has
     #[arg(long, value_name = "NAME", value_enum)]
-    clock: Option<clock::Clock>,
+    clock: Option<ClockWord>,
     /// Stop at the first gap that is so long, and show who had it and the kernel's events around it; the exit status is then
     /// 1. A command is ended (SIGTERM)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -99,40 +87,102 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
+/// Clocks by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum ClockWord {
+    /// `CLOCK_MONOTONIC_RAW`: nobody slews it (`trace_clock` has it since 4.2).
+    MonoRaw,
+    /// `CLOCK_MONOTONIC`
+    Mono,
+    /// `CLOCK_BOOTTIME`
+    Boot,
+}
+
+impl ClockWord {
+    fn clock(self) -> TraceClock {
+        match self {
+            ClockWord::MonoRaw => TraceClock::MonoRaw,
+            ClockWord::Mono => TraceClock::Mono,
+            ClockWord::Boot => TraceClock::Boot,
+        }
+    }
+}
+
 /// Runs it.
+///
+/// # Errors
+/// CPUs and processes that the machine lacks, a trace that cannot be read, a file that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.gaps.iter().chain(&args.html) {
         root::output::check(path).map_err(result_file::refused)?;
     }
-    match (args.pid, args.command.as_slice()) {
-        (None, []) => probe::run(args, session, screen),
-        (Some(pid), _) => program::of_pid(session, args, pid, screen),
-        (None, _) => program::of_command(session, args, screen),
+    let options = args.options();
+    let report = match (args.pid, args.command.as_slice()) {
+        (None, []) => {
+            let bar = ProgressBar::new(screen);
+            let policy = |lane: &mut measure::Lane| args.policy.fill(lane);
+            let probe = ProbeOptions {
+                threshold: args.threshold,
+                policy: &policy,
+                hwlat: args.hwlat,
+            };
+            investigate::blame_probe(&options, &probe, session, &mut |stage| match stage {
+                Stage::Started(cpus) => note_start(session, cpus),
+                Stage::Measuring(progress) => bar.show(progress),
+                Stage::Measured => bar.clear(),
+            })?
+        }
+        (Some(pid), _) => {
+            let scope = match args.tid {
+                true => ThreadScope::Thread,
+                false => ThreadScope::Process,
+            };
+            let process = ProcessOptions { pid, scope };
+            investigate::blame_process(&options, process, session, &mut |stage| {
+                if let Stage::Started(cpus) = stage {
+                    note_start(session, cpus);
+                }
+            })?
+        }
+        (None, command) => {
+            let command = CommandOptions {
+                command: command.to_vec(),
+                stdout: crate::command_output(screen.form),
+            };
+            match investigate::blame_command(&options, &command, session)? {
+                Launch::Running(report) => report,
+                Launch::Failed(status) => return Ok(status),
+            }
+        }
+    };
+    report_view::show(args, &report, screen)?;
+    Ok(report.status)
+}
+
+/// Reports the start: a script that runs `blame` in the background has to know when it may start what is to be watched. To make
+/// a trace and a probe takes from milliseconds to seconds. On a terminal the bar shows it.
+fn note_start(session: &Session, cpus: &CpuSet) {
+    if !std::io::stderr().is_terminal() {
+        session.note(&format!("CPU {cpus} is watched from now on\n"));
     }
 }
 
 impl Args {
-    /// Which gaps are told one by one. All of them share half of the memory, each CPU the same part.
-    fn keep(&self, cpus: usize) -> Keep {
-        match self.tells_all() {
-            false => Keep::Longest(DRAWN),
-            true => Keep::First((self.memory_bytes() / 2) / cpus.max(1)),
+    fn options(&self) -> BlameOptions {
+        BlameOptions {
+            cpus: self.cpus.clone(),
+            duration: self.duration,
+            until: self.until,
+            detail: match self.gaps.is_some() || self.html.is_some() {
+                true => GapDetail::All,
+                false => GapDetail::Longest,
+            },
+            memory_bytes: usize::try_from(self.memory << 20).unwrap_or(usize::MAX),
+            buffer_kib: self.buffer,
+            clock: self.clock.map(ClockWord::clock),
+            functions: self.functions.then_some(FunctionOptions { depth: self.depth }),
+            kprobes: self.kprobes.kprobes(),
         }
-    }
-
-    /// Memory for what waits to be attributed: all of it, or half where gaps are kept.
-    fn waiting_bytes(&self) -> usize {
-        match self.tells_all() {
-            false => self.memory_bytes(),
-            true => self.memory_bytes() / 2,
-        }
-    }
-
-    const fn tells_all(&self) -> bool {
-        self.gaps.is_some() || self.html.is_some()
-    }
-
-    fn memory_bytes(&self) -> usize {
-        usize::try_from(self.memory << 20).unwrap_or(usize::MAX)
     }
 }

@@ -7,6 +7,7 @@ mod kernel_tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
+use crate::progress_bar::with_progress;
 use crate::result_file::{self, ResultFile};
 use crate::sampler_policy::{Sampler, parse_policy};
 use crate::{CommandError, Screen, Status, nanoseconds};
@@ -14,12 +15,10 @@ use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
 use machine::parse_duration;
-use machine::{CpuSet, Machine, Nanos};
-use measure::{
-    Break, Claim, Environment, IdleStates, Kind, Level, MeasureError, Measurement, Method, Progress, Request,
-};
+use machine::{CpuSet, Machine};
+use measure::{Break, Claim, Environment, IdleStates, Kind, Level, Measurement, Method, Progress, Request};
 use report::Histograms;
-use session::isolation::existing_cpus;
+use session::isolation::{default_cpus, existing_cpus};
 use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -278,44 +277,4 @@ fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Resul
     let (cpus, why) = default_cpus(machine)?;
     screen.note(&format!("measuring CPU {cpus} ({why}); --cpus chooses others\n"));
     Ok(cpus)
-}
-
-/// What is measured where nobody says it, and why these.
-pub(crate) fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandError> {
-    let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
-    match isolated.is_empty() {
-        false => Ok((isolated, "isolated")),
-        true => Ok((
-            plan::choose_one_core(machine)?,
-            "the core that `plan` would choose; nothing is isolated",
-        )),
-    }
-}
-
-/// Measures, with a bar on standard error where that is a terminal.
-pub(crate) fn with_progress(
-    screen: &Screen,
-    measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
-) -> Result<Measurement, CommandError> {
-    let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let target = if quiet {
-        indicatif::ProgressDrawTarget::hidden()
-    } else {
-        indicatif::ProgressDrawTarget::stderr()
-    };
-    let bar = indicatif::ProgressBar::with_draw_target(None, target);
-    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
-        bar.set_style(style);
-    }
-    let result = measure(&mut |progress: &Progress| {
-        bar.set_length(progress.planned_ns / 1_000_000);
-        bar.set_position(progress.elapsed_ns / 1_000_000);
-        let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
-        let recorded: u64 = progress.threads.iter().map(|thread| thread.recorded).sum();
-        bar.set_message(worst.map_or_else(String::new, |ns| {
-            format!("{recorded} samples, largest {}", Nanos(ns))
-        }));
-    });
-    bar.finish_and_clear();
-    Ok(result?)
 }

@@ -7,7 +7,6 @@ mod longest_run;
 mod max_latency;
 mod record;
 mod report;
-mod watched;
 
 use crate::{CommandError, Screen, Status};
 use clap::Subcommand;

@@ -6,6 +6,7 @@ use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, ThreadFilter};
+use investigate::Launch;
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
@@ -46,8 +47,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         (None, true) => {
             let usual: Vec<&str> = EVENTS.iter().chain(ENTRIES).copied().collect();
             let recorded = match record::record(session, &args.record, &usual, screen)? {
-                Ok(recorded) => recorded,
-                Err(status) => return Ok(status),
+                Launch::Running(recorded) => recorded,
+                Launch::Failed(status) => return Ok(status),
             };
             if let (None, Some(pid)) = (&args.asked.task, recorded.pid) {
                 of = ThreadFilter::Pid(pid.cast_signed());

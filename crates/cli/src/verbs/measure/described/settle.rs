@@ -140,7 +140,7 @@ impl Place<'_> {
     fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, CommandError> {
         let cpus = match self.cpus(sampler.cpus.as_ref())? {
             Some(cpus) => cpus,
-            None => super::super::default_cpus(self.machine)?.0,
+            None => session::isolation::default_cpus(self.machine)?.0,
         };
         if form == Form::Systress
             && cpus.len() > 1

@@ -1,11 +1,11 @@
-//! Where a command stands that is started to be looked at.
+//! Where a watched command runs, and where its output goes.
 
-use crate::{CommandError, Status};
+use crate::blame_options::CommandOptions;
 use machine::{CpuSet, Machine};
+use root::{Failure, Status};
 use session::{Session, cpuset_entry};
-use terminal::Form;
 
-/// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
+/// Prepares this process to become the command: its standard output, the partition that owns the CPUs, and its affinity.
 ///
 /// # Errors
 /// CPUs that are offline, or that this process may not use.
@@ -13,18 +13,17 @@ pub fn place(
     session: &Session,
     machine: &Machine,
     cpus: Option<&CpuSet>,
-    form: Form,
-) -> Result<(), CommandError> {
+    options: &CommandOptions,
+) -> Result<(), Failure> {
     let root = session.root();
-    if form == Form::Json {
-        // Standard output is the answer's.
-        let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
+    if let Some(stdout) = options.stdout {
+        let _ = rustix::stdio::dup2_stdout(stdout);
     }
     let Some(cpus) = cpus else {
         return Ok(());
     };
     let failed = |why: String| {
-        CommandError::new(
+        Failure::new(
             Status::Unable,
             format!("the command cannot be placed on CPU {cpus}"),
             why,

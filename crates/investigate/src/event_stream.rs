@@ -1,17 +1,20 @@
-//! The kernel's trace while somebody is watched: an instance of our own, emptied again and again, and joined at once with what
-//! was seen of the one who is watched.
+//! The kernel's trace of a run: an instance of our own. Its buffers are emptied again and again, and the events joined at once
+//! with what was seen of the watched threads.
 
-use super::clock::{self, Clock};
-use super::joined::Joined;
-use super::until::Stopper;
-use super::{Args, functions, trace_settings};
-use crate::{CommandError, Status};
+use crate::blame_options::BlameOptions;
+use crate::function_tracer::{self, FunctionTrace, FunctionTraceEnd};
+use crate::gap_join::GapJoin;
+use crate::limit_gap::Stopper;
+use crate::trace_clock::{self, TraceClock};
+use crate::trace_settings;
+use crate::trace_settings::Watched;
 use blame::{Functions, Reader};
 use events::Event;
 use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
 use root::Root;
+use root::{Failure, Status};
 use session::Session;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -25,28 +28,28 @@ use tracing::refusal::untraceable;
 const AT_ONCE: Duration = Duration::from_millis(200);
 /// Events that are joined before the buffers are looked at again: while they are, the kernel's must not fill.
 const SOME: usize = 10_000;
-/// How often names of threads are asked of the kernel.
+/// How often the names of threads are read from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
 /// Pages of each CPU that stay for what `--until` shows: some thousand events.
 const SHOWN: usize = 64;
 
-/// What this kernel says of its events.
-pub struct Known<'s> {
+/// The events of this kernel.
+pub struct KernelEvents<'s> {
     /// In its own words.
     pub catalogue: Catalogue,
-    /// Who understands them.
+    /// Decodes them.
     pub reader: Reader,
-    /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`Stream`].
+    /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`EventStream`].
     senders: IpiSenders<'s>,
 }
 
 /// The trace of one run, while it is read.
-pub struct Stream<'r> {
+pub struct EventStream<'r> {
     root: &'r Root,
-    /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
+    /// Closed before the instance goes, also when something fails: the kernel keeps an instance with open files.
     recorder: Recorder,
-    functions: functions::Tracing,
-    clock: Clock,
+    functions: FunctionTrace,
+    clock: TraceClock,
     instance: Instance<'r>,
     failed: Option<TraceError>,
     named: Instant,
@@ -54,28 +57,25 @@ pub struct Stream<'r> {
     idle: Vec<String>,
 }
 
-/// Whether a program is watched, whose threads come and go.
-pub use super::trace_settings::Watched;
-
 /// What became of a trace.
-pub struct Traced<'k> {
+pub struct TraceEnd<'k> {
     /// What this kernel says of its events.
-    pub known: &'k Known<'k>,
+    pub kernel: &'k KernelEvents<'k>,
     /// Names of threads at its end.
     pub comms: HashMap<i32, String>,
     /// Its last pages and the kernel's accounts.
     pub recorded: Recorded,
     /// Of its times.
-    pub clock: Clock,
+    pub clock: TraceClock,
     /// Its instance is still there, and why.
     pub left_behind: Option<Note>,
-    /// Who told which thread interrupts others.
+    /// What reported which thread interrupts others.
     pub senders: SendersReport,
     /// What became of `--functions`.
-    pub functions: Option<functions::Ended>,
+    pub functions: Option<FunctionTraceEnd>,
 }
 
-impl Traced<'_> {
+impl TraceEnd<'_> {
     /// Events that the kernel could not keep for a CPU.
     pub fn lost(&self, cpu: u32) -> u64 {
         let of = self.recorded.stats.iter().find(|(of, _)| of.0 == cpu);
@@ -93,65 +93,71 @@ impl Traced<'_> {
 ///
 /// # Errors
 /// There is no tracing, or nothing that is wanted.
-pub fn known<'s>(
+pub fn kernel_events<'s>(
     session: &'s Session,
-    args: &Args,
+    options: &BlameOptions,
     machine: &Machine,
     watched: Watched,
-) -> Result<Known<'s>, CommandError> {
+) -> Result<KernelEvents<'s>, Failure> {
     let root = session.root();
     // A mount that no directory shows is there as long as this is.
     let tracefs = found(session)?;
-    let senders = IpiSenders::begin(session, args.kprobes.kprobes(), machine)?;
+    let senders = IpiSenders::begin(session, options.kprobes, machine)?;
     let group = senders.group();
     let mut wanted = trace_settings::events(watched);
     wanted.extend(group.as_deref());
     let mut catalogue =
         trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
-    // The kernel's own texts are for a file that somebody else reads: megabytes, and nothing is written here.
+    // The kernel's own texts are for a file that other programs read: megabytes, and nothing is written here.
     catalogue.description = Description::default();
     let reader = Reader::new(catalogue.formats.clone());
-    Ok(Known {
+    Ok(KernelEvents {
         catalogue,
         reader,
         senders,
     })
 }
 
-impl<'r> Stream<'r> {
+impl<'r> EventStream<'r> {
     /// Begins to trace.
     ///
     /// # Errors
     /// Whatever the kernel refuses.
     pub fn begin(
         session: &'r Session,
-        args: &Args,
+        options: &BlameOptions,
         machine: &Machine,
         cpus: &CpuSet,
         watched: Watched,
-        known: &Known,
-    ) -> Result<Stream<'r>, CommandError> {
+        kernel: &KernelEvents,
+    ) -> Result<EventStream<'r>, Failure> {
         let root = session.root();
-        let catalogue = &known.catalogue;
-        let wanted = trace_settings::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
-        let (instance, held) = functions::hold(session, args, machine, cpus, &wanted)?;
+        let catalogue = &kernel.catalogue;
+        let wanted = trace_settings::wanted(
+            &catalogue.events,
+            cpus,
+            options.buffer_kib,
+            options.clock,
+            watched,
+        );
+        let (instance, held) = function_tracer::hold(session, options, machine, cpus, &wanted)?;
         let clock = root.text(&instance.file("trace_clock"))?;
-        let clock = clock::in_force(&clock.unwrap_or_default())?;
+        let clock = trace_clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
-        let kept = args.until.map_or(0, |_| SHOWN);
+        let kept = options.until.map_or(0, |_| SHOWN);
         let place = instance.file(".");
-        let idle = idle(root, &instance, known.senders.group())?;
+        let idle = idle(root, &instance, kernel.senders.group())?;
         let recorder = Recorder::open(
             &place,
             &online,
             catalogue.layout,
-            args.waiting_bytes(),
+            options.waiting_bytes(),
             kept,
             Way::Read,
         )
         .map_err(|error| untraceable(session, error))?;
-        let functions = held.open(session, args, &instance, clock, cpus, catalogue.layout)?;
-        Ok(Stream {
+        let functions = held.open(session, options, &instance, clock, cpus, catalogue.layout)?;
+        Ok(EventStream {
             root,
             recorder,
             functions,
@@ -164,69 +170,69 @@ impl<'r> Stream<'r> {
     }
 
     /// The clock of the trace.
-    pub const fn clock(&self) -> Clock {
+    pub const fn clock(&self) -> TraceClock {
         self.clock
     }
 
     /// Who joins the records of functions with gaps, where they are traced.
-    pub fn functions<'k>(&mut self, known: &'k Known, cpus: &CpuSet) -> Option<Functions<'k>> {
-        self.functions.collector(&known.reader, cpus)
+    pub fn functions<'k>(&mut self, kernel: &'k KernelEvents, cpus: &CpuSet) -> Option<Functions<'k>> {
+        self.functions.collector(&kernel.reader, cpus)
     }
 
-    /// What stops the trace at the sample that ends the run. It has to be gone before [`Stream::end`].
+    /// What stops the trace at the sample that ends the run. It has to be gone before [`EventStream::end`].
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn stopper(&self) -> Result<Stopper, CommandError> {
+    pub fn stopper(&self) -> Result<Stopper, Failure> {
         Ok(Stopper(root::descriptor::writable(
             &self.instance.file("tracing_on"),
         )?))
     }
 
-    /// Empties the buffers, and joins what lies before that time on the clock of the trace. Who calls this stands on other CPUs
-    /// than those that are asked about.
-    pub fn drain(&mut self, until_ns: u64, joined: &mut Joined) {
+    /// Empties the buffers, and joins what lies before that time on the clock of the trace. The caller runs on other CPUs
+    /// than the watched ones.
+    pub fn drain(&mut self, until_ns: u64, join: &mut GapJoin) {
         if self.named.elapsed() >= NAMES {
             self.named = Instant::now();
             if let Ok(comms) = self.comms() {
-                joined.known(comms);
+                join.known(comms);
             }
         }
         if self.failed.is_none() {
-            self.failed = self.take(until_ns, joined).err();
+            self.failed = self.take(until_ns, join).err();
         }
     }
 
-    fn take(&mut self, until_ns: u64, joined: &mut Joined) -> Result<(), TraceError> {
+    fn take(&mut self, until_ns: u64, join: &mut GapJoin) -> Result<(), TraceError> {
         take(&mut self.recorder, until_ns, self.clock, |event| {
-            joined.event(&event)
+            join.event(&event)
         })?;
-        self.functions.take(until_ns, self.clock, joined)
+        self.functions.take(until_ns, self.clock, join)
     }
 
-    fn comms(&self) -> Result<HashMap<i32, String>, CommandError> {
+    fn comms(&self) -> Result<HashMap<i32, String>, Failure> {
         let text = self.root.text(&self.instance.shared_file("saved_cmdlines"))?;
         Ok(events::dat::comms(&text.unwrap_or_default()))
     }
 
-    /// Until when everything that was traced has been joined, as far as it was asked for.
-    pub fn told_ns(&self) -> u64 {
+    /// Until when every traced event has been joined.
+    pub fn joined_ns(&self) -> u64 {
         self.recorder.told_ns()
     }
 
-    /// Stops the trace, joins what is left in it, and takes it down. The ends of all windows are known.
+    /// Stops the trace, joins what is left in it, and takes it down. The ends of all windows are kernel.
     ///
     /// # Errors
     /// A buffer that could not be read, now or before.
     pub fn end<'k>(
         mut self,
         session: &Session,
-        known: &'k Known,
-        joined: &mut Joined,
-    ) -> Result<Traced<'k>, CommandError> {
+        kernel: &'k KernelEvents,
+        join: &mut GapJoin,
+    ) -> Result<TraceEnd<'k>, Failure> {
         self.instance.stop()?;
         let comms = self.comms()?;
-        joined.known(comms.clone());
+        join.known(comms.clone());
         self.recorder.ends();
         let clock = self.clock;
         while self.failed.is_none() {
@@ -235,15 +241,15 @@ impl<'r> Stream<'r> {
                 Ok(Drained::Full) => {
                     let until_ns = self.recorder.told_ns();
                     self.recorder
-                        .take(Some(until_ns), usize::MAX, |event| joined.event(&event));
+                        .take(Some(until_ns), usize::MAX, |event| join.event(&event));
                 }
                 Err(error) => self.failed = Some(error),
             }
         }
-        self.recorder.take(None, usize::MAX, |event| joined.event(&event));
+        self.recorder.take(None, usize::MAX, |event| join.event(&event));
         let functions = self
             .functions
-            .end(self.root, clock, joined)
+            .end(self.root, clock, join)
             .map_err(|error| untraceable(session, error))?;
         let recorded = self
             .recorder
@@ -252,17 +258,17 @@ impl<'r> Stream<'r> {
         let left_behind = self.instance.end();
         // What an instance that stays has switched on cannot go either; the next call takes both away.
         if left_behind.is_none() {
-            known.senders.take_away()?;
+            kernel.senders.take_away()?;
         }
         match self.failed {
             Some(error) => Err(untraceable(session, error)),
-            None => Ok(Traced {
-                known,
+            None => Ok(TraceEnd {
+                kernel,
                 comms,
                 recorded,
                 clock,
                 left_behind,
-                senders: known.senders.report(&self.idle),
+                senders: kernel.senders.report(&self.idle),
                 functions,
             }),
         }
@@ -276,10 +282,10 @@ impl<'r> Stream<'r> {
 pub(super) fn take(
     recorder: &mut Recorder,
     until_ns: u64,
-    clock: Clock,
+    clock: TraceClock,
     mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<u64, TraceError> {
-    let (begun, mut passed_ns) = (Instant::now(), 0);
+    let (start, mut passed_ns) = (Instant::now(), 0);
     loop {
         let drained = recorder.drain(|| clock.now_ns())?;
         let waited = recorder.waiting();
@@ -288,7 +294,7 @@ pub(super) fn take(
         if is_all {
             passed_ns = until_ns;
         }
-        if (drained == Drained::Empty && is_all) || begun.elapsed() >= AT_ONCE {
+        if (drained == Drained::Empty && is_all) || start.elapsed() >= AT_ONCE {
             return Ok(passed_ns);
         }
         if is_all && recorder.waiting() == waited {
@@ -300,7 +306,7 @@ pub(super) fn take(
 
 /// Events of a group that are off in an instance where they should be on: the kernel does not say so when it is asked to
 /// switch them on.
-fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<String>, CommandError> {
+fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<String>, Failure> {
     let Some(group) = group else {
         return Ok(Vec::new());
     };
@@ -315,8 +321,8 @@ fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<S
     Ok(idle)
 }
 
-/// Whether counters may stand in for a trace that could not be begun: nobody else is in the way, and nothing of ours is
-/// wrong.
-pub fn can_do_without(error: &CommandError) -> bool {
+/// Whether counters may take the place of a trace that could not start: no other program is in the way, and nothing of ours
+/// is wrong.
+pub fn can_do_without(error: &Failure) -> bool {
     matches!(error.status, Status::Unable | Status::Denied)
 }

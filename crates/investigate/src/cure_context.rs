@@ -1,11 +1,11 @@
-//! What the machine has already, which decides what would stop an interruption there.
+//! What the machine has already: it decides which change would stop an interruption.
 
 use blame::{CureContext, Question};
 use machine::{CpuSet, Machine};
 use session::Session;
 
-/// That of the CPUs that were asked about.
-pub fn of(session: &Session, machine: Machine, cpus: &CpuSet, question: &Question) -> CureContext {
+/// The context of cures for the watched CPUs.
+pub fn cure_context(session: &Session, machine: Machine, cpus: &CpuSet, question: &Question) -> CureContext {
     let root = session.root();
     let machine = machine.with_interrupts(root);
     let settings = machine::settings::for_cpus(root, cpus);

@@ -58,8 +58,9 @@ impl Hotplug {
     }
 }
 
-/// A line for the screen.
-pub fn line(note: &Note) -> String {
+/// A note as text: what happened, and what to do next.
+#[must_use]
+pub fn note_text(note: &Note) -> String {
     format!("{}\n next: {}\n", note.message, note.fix)
 }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Whose account it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum WaitsOf {
     /// One thread.
     Thread(u32),
     /// The threads of a process.
@@ -32,14 +32,14 @@ struct Account {
 
 /// Who is looked at.
 pub struct Waits {
-    of: Of,
+    of: WaitsOf,
     threads: BTreeMap<TaskKey, Account>,
     cpus: BTreeMap<CpuId, Account>,
 }
 
 impl Waits {
     /// Begins with what is there now: what was before does not count.
-    pub fn begin(root: &Root, of: Of) -> Waits {
+    pub fn begin(root: &Root, of: WaitsOf) -> Waits {
         let mut waits = Waits {
             of,
             threads: BTreeMap::new(),
@@ -69,9 +69,9 @@ impl Waits {
 
     fn threads_now(&self, root: &Root) -> Vec<Task> {
         match self.of {
-            Of::Thread(tid) => read_stat(root, tid).into_iter().collect(),
-            Of::Process(pid) => read_process(root, pid),
-            Of::Family(pid) => {
+            WaitsOf::Thread(tid) => read_stat(root, tid).into_iter().collect(),
+            WaitsOf::Process(pid) => read_process(root, pid),
+            WaitsOf::Family(pid) => {
                 let (mut all, mut open) = (Vec::new(), vec![pid]);
                 while let Some(pid) = open.pop() {
                     let threads = read_process(root, pid);
@@ -89,7 +89,7 @@ impl Waits {
         }
     }
 
-    /// The answer: what they waited is stolen, and nobody says who had it. Threads of one program that wait at the same
+    /// The answer: the time that they waited is stolen, by an unknown thread. Threads of one program that wait at the same
     /// time, or for each other, wait for no more than the time in which none of them ran.
     pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> Answer {
         let of = |cpu: CpuId| {
@@ -171,7 +171,7 @@ mod tests {
             (20, 20, "40 9 1", 2),
         ]);
         let cpus = CpuSet::parse_list("1-2").unwrap();
-        let sums = |of: Of| -> Vec<_> {
+        let sums = |of: WaitsOf| -> Vec<_> {
             let mut waits = Waits::begin(&before, of);
             waits.look(&after);
             let answer = waits.answer(&cpus, 1_000);
@@ -181,11 +181,11 @@ mod tests {
                 .map(|cpu| (cpu.stolen_ns, cpu.wanted_ns, cpu.gaps))
                 .collect()
         };
-        assert_eq!(sums(Of::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
-        assert_eq!(sums(Of::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);
-        assert_eq!(sums(Of::Family(10)), [(30, Some(530), 2), (9, Some(49), 1)]);
+        assert_eq!(sums(WaitsOf::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
+        assert_eq!(sums(WaitsOf::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);
+        assert_eq!(sums(WaitsOf::Family(10)), [(30, Some(530), 2), (9, Some(49), 1)]);
 
-        let mut waits = Waits::begin(&before, Of::Process(10));
+        let mut waits = Waits::begin(&before, WaitsOf::Process(10));
         waits.look(&after);
         let short = waits.answer(&cpus, 510);
         let cpu = short.cpus.first().unwrap();

@@ -1,17 +1,19 @@
-//! `--functions`: the kernel's function_graph tracer runs meanwhile on the CPUs that are asked about, and says in which
-//! functions the time of the longest gaps went.
+//! The function_graph tracer of the kernel runs on the watched CPUs, and reports in which functions the time of the longest
+//! gaps went (`--functions`).
 //!
 //! It writes into an instance of its own, so that its many records push no event out. An old kernel (6.1) has this tracer
-//! only in the trace that all share: that is taken where nobody uses it, and given back as it was.
+//! only in the trace that all share: that one is used where no other program uses it, and restored afterwards.
 
-use super::clock::{self, Clock};
-use super::joined::Joined;
-use super::{Args, DRAWN, stream};
-use crate::{CommandError, Status};
+use crate::blame_options::{BlameOptions, FunctionOptions, LONGEST_GAPS};
+use crate::blame_report::failure_reason;
+use crate::event_stream;
+use crate::gap_join::GapJoin;
+use crate::trace_clock::{self, TraceClock};
 use apply::tracing::{Setting, Wanted};
 use blame::{Functions, FunctionsReport, GapFunctions, LostRecords, Reader};
 use events::Layout;
 use machine::{CpuId, CpuSet, Machine};
+use root::{Failure, Status};
 use root::{Root, Tracefs};
 use session::Session;
 use std::ops::ControlFlow;
@@ -26,10 +28,10 @@ const TRACER: &str = "function_graph";
 const ROOM: u64 = 8;
 
 /// The tracer while it runs, or why it does not.
-pub struct Tracing {
+pub struct FunctionTrace {
     /// Nothing where it does not run.
     source: Option<Source>,
-    /// Why nobody tells; nothing where nobody asked.
+    /// Why it does not run; nothing where it was not requested.
     why: Option<String>,
 }
 
@@ -44,30 +46,40 @@ enum Place {
     Top,
 }
 
-/// Makes the instance of a trace, and starts the tracer beside it where that was asked for. Without the tracer the trace is the
-/// same.
+/// Makes the instance of a trace, and starts the tracer beside it where the options ask for it. Without the tracer the trace is
+/// the same.
 ///
 /// # Errors
-/// Whatever the kernel refuses of the trace itself.
+/// What the kernel refuses of the trace itself.
 pub fn hold<'s>(
     session: &'s Session,
-    args: &Args,
+    options: &BlameOptions,
     machine: &Machine,
     cpus: &CpuSet,
     wanted: &Wanted,
-) -> Result<(Instance<'s>, Held), CommandError> {
-    let without = |why: Option<String>| {
-        Ok((
-            Instance::begin(session, found(session)?, wanted)?,
-            Held { place: None, why },
-        ))
+) -> Result<(Instance<'s>, HeldTracer), Failure> {
+    let why = match options.functions {
+        None => None,
+        Some(functions) => match hold_tracer(session, options, functions, (machine, cpus), wanted)? {
+            Ok(held) => return Ok(held),
+            Err(why) => Some(why),
+        },
     };
-    if !args.functions {
-        return without(None);
-    }
+    let instance = Instance::begin(session, found(session)?, wanted)?;
+    Ok((instance, HeldTracer { place: None, why }))
+}
+
+/// The instance of a trace with the tracer, or why the tracer cannot run.
+fn hold_tracer<'s>(
+    session: &'s Session,
+    options: &BlameOptions,
+    functions: FunctionOptions,
+    (machine, cpus): (&Machine, &CpuSet),
+    wanted: &Wanted,
+) -> Result<Result<(Instance<'s>, HeldTracer), String>, Failure> {
     let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
-        return without(Some(format!("{}: {}", error.what, error.why)));
+        return Ok(Err(failure_reason(&error)));
     }
     let possible = machine
         .topology
@@ -79,35 +91,44 @@ pub fn hold<'s>(
         // With a threshold the tracer leaves out short functions. All tracers share these.
         shared: vec![
             Setting::may("tracing_thresh", "0"),
-            Setting::may("max_graph_depth", args.depth.unwrap_or(0).to_string()),
+            Setting::may("max_graph_depth", functions.depth.unwrap_or(0).to_string()),
         ],
-        beside: beside(args, &mask),
+        beside: beside(options, &mask),
         ..wanted.clone()
     };
-    let refused = match Instance::begin(session, found(session)?, &second) {
+    match Instance::begin(session, found(session)?, &second) {
         Ok(mut instance) => {
             let tracer = root.value(&instance.beside("current_tracer"))?;
             if tracer.as_deref() == Some(TRACER) {
-                let place = Some(Place::Beside);
-                return Ok((instance, Held { place, why: None }));
+                return Ok(Ok((instance, HeldTracer::at(Place::Beside))));
             }
             instance.take_down()?;
-            None
         }
-        Err(error) => Some(error),
-    };
-    if let Some(error) = refused {
-        return without(Some(format!("{}: {}", error.what, error.why)));
+        Err(error) => return Ok(Err(failure_reason(&error))),
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
-        return without(Some(format!(
+        return Ok(Err(format!(
             "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
         )));
     }
-    let clock = args.clock.unwrap_or_default();
-    let mut top = second;
-    top.beside.clear();
-    top.shared.extend([
+    let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
+    Ok(match Instance::begin(session, found(session)?, &top) {
+        Ok(instance) => Ok((instance, HeldTracer::at(Place::Top))),
+        Err(error) => Err(failure_reason(&error)),
+    })
+}
+
+/// The settings with the tracer in the trace that all share, instead of in an instance beside ours.
+fn in_shared_trace(
+    root: &Root,
+    tracefs: &Tracefs,
+    options: &BlameOptions,
+    (mask, cpus): (String, &CpuSet),
+    mut settings: Wanted,
+) -> Result<Wanted, Failure> {
+    let clock = options.clock.unwrap_or_default();
+    settings.beside.clear();
+    settings.shared.extend([
         Setting::must("tracing_cpumask", mask),
         Setting::must("trace_clock", clock.name()),
         Setting::must("tracing_on", "1"),
@@ -115,31 +136,24 @@ pub fn hold<'s>(
     ]);
     // After the tracer: its start gives every CPU that has none yet the buffer that the kernel means for all.
     for cpu in cpus.iter() {
-        top.shared.extend(larger(root, &tracefs, cpu, room_kib(args))?);
+        settings
+            .shared
+            .extend(larger(root, tracefs, cpu, room_kib(options))?);
     }
-    match Instance::begin(session, found(session)?, &top) {
-        Ok(instance) => Ok((
-            instance,
-            Held {
-                place: Some(Place::Top),
-                why: None,
-            },
-        )),
-        Err(error) => without(Some(format!("{}: {}", error.what, error.why))),
-    }
+    Ok(settings)
 }
 
 /// Whether this kernel has a tracer.
 ///
 /// # Errors
 /// It has not, with the option that it was built without.
-pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Result<(), CommandError> {
+pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Result<(), Failure> {
     let available = root
         .value(&tracefs.file("available_tracers"))?
         .unwrap_or_default();
     match available.split_whitespace().any(|tracer| tracer == name) {
         true => Ok(()),
-        false => Err(CommandError::new(
+        false => Err(Failure::new(
             Status::Unable,
             format!("the {name} tracer"),
             format!(
@@ -151,30 +165,25 @@ pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Resul
     }
 }
 
-fn beside(args: &Args, mask: &str) -> Vec<Setting> {
+fn beside(options: &BlameOptions, mask: &str) -> Vec<Setting> {
     let mut settings = vec![
         Setting::must("tracing_on", "0"),
         Setting::must("tracing_cpumask", mask),
     ];
-    settings.extend(clock::settings(args.clock));
-    settings.push(Setting::may("buffer_size_kb", room_kib(args).to_string()));
+    settings.extend(trace_clock::settings(options.clock));
+    settings.push(Setting::may("buffer_size_kb", room_kib(options).to_string()));
     settings.push(Setting::may("current_tracer", TRACER));
     settings.push(Setting::must("tracing_on", "1"));
     settings
 }
 
 /// The buffer of each CPU for records of functions.
-const fn room_kib(args: &Args) -> u64 {
-    args.buffer.saturating_mul(ROOM)
+const fn room_kib(options: &BlameOptions) -> u64 {
+    options.buffer_kib.saturating_mul(ROOM)
 }
 
-/// A larger buffer for one CPU in the trace that all share; nothing where somebody has made it as large already.
-fn larger(
-    root: &Root,
-    tracefs: &Tracefs,
-    cpu: CpuId,
-    room_kib: u64,
-) -> Result<Option<Setting>, CommandError> {
+/// A larger buffer for one CPU in the trace that all share; nothing where it is as large already.
+fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<Option<Setting>, Failure> {
     let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
     let now_kib: Option<u64> = root
         .value(&tracefs.file(&file))?
@@ -184,7 +193,7 @@ fn larger(
 }
 
 /// Who uses the trace that all share, as far as can be seen: a tracer, an event, something that was recorded and not read.
-fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Option<String>, CommandError> {
+fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Option<String>, Failure> {
     let says = |name: &str| root.value(&tracefs.file(name));
     let shown = Tracefs::shown;
     if says("current_tracer")?.is_some_and(|tracer| tracer != "nop") {
@@ -203,51 +212,58 @@ fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Opti
 }
 
 /// Where the tracer was started.
-pub struct Held {
+pub struct HeldTracer {
     place: Option<Place>,
     why: Option<String>,
 }
 
-impl Held {
+impl HeldTracer {
+    fn at(place: Place) -> HeldTracer {
+        HeldTracer {
+            place: Some(place),
+            why: None,
+        }
+    }
+
     /// Opens what it writes.
     pub fn open(
         self,
         session: &Session,
-        args: &Args,
+        options: &BlameOptions,
         instance: &Instance,
-        clock: Clock,
+        clock: TraceClock,
         cpus: &CpuSet,
         layout: Layout,
-    ) -> Result<Tracing, CommandError> {
+    ) -> Result<FunctionTrace, Failure> {
         let root = session.root();
-        let nobody = |why: Option<String>| Ok(Tracing { source: None, why });
+        let without = |why: Option<String>| Ok(FunctionTrace { source: None, why });
         let dir = match self.place {
-            None => return nobody(self.why),
+            None => return without(self.why),
             Some(Place::Beside) => instance.beside("."),
             Some(Place::Top) => instance.shared_file("."),
         };
         let on = root.text(&format!("{dir}/trace_clock"))?.unwrap_or_default();
-        if clock::in_force(&on)? != clock {
-            return nobody(Some(format!(
+        if trace_clock::in_force(&on)? != clock {
+            return without(Some(format!(
                 "its trace has another clock than the events: {}",
                 report::safe(on.trim())
             )));
         }
         let numbers: Vec<CpuId> = cpus.iter().collect();
-        let recorder = Recorder::open(&dir, &numbers, layout, args.waiting_bytes(), 0, Way::Read)
+        let recorder = Recorder::open(&dir, &numbers, layout, options.waiting_bytes(), 0, Way::Read)
             .map_err(|error| untraceable(session, error))?;
-        Ok(Tracing {
+        Ok(FunctionTrace {
             source: Some(Source { dir, recorder }),
             why: None,
         })
     }
 }
 
-impl Tracing {
+impl FunctionTrace {
     /// Who joins its records with gaps.
     pub fn collector<'n>(&mut self, reader: &'n Reader, cpus: &CpuSet) -> Option<Functions<'n>> {
         self.source.as_ref()?;
-        let functions = Functions::new(reader.formats(), cpus.iter().map(|cpu| cpu.0), DRAWN);
+        let functions = Functions::new(reader.formats(), cpus.iter().map(|cpu| cpu.0), LONGEST_GAPS);
         if functions.is_none() {
             self.why = Some(
                 "this kernel does not describe the records of function_graph (events/ftrace)".to_owned(),
@@ -260,15 +276,15 @@ impl Tracing {
     ///
     /// # Errors
     /// A buffer that cannot be read.
-    pub fn take(&mut self, until_ns: u64, clock: Clock, joined: &mut Joined) -> Result<(), TraceError> {
+    pub fn take(&mut self, until_ns: u64, clock: TraceClock, join: &mut GapJoin) -> Result<(), TraceError> {
         let Some(source) = &mut self.source else {
             return Ok(());
         };
-        let told_ns = stream::take(&mut source.recorder, until_ns, clock, |event| {
-            joined.function(&event);
+        let passed_ns = event_stream::take(&mut source.recorder, until_ns, clock, |event| {
+            join.function(&event);
             ControlFlow::Continue(())
         })?;
-        joined.functions_pass(told_ns.min(until_ns));
+        join.functions_pass(passed_ns.min(until_ns));
         Ok(())
     }
 
@@ -279,18 +295,18 @@ impl Tracing {
     pub fn end(
         mut self,
         root: &Root,
-        clock: Clock,
-        joined: &mut Joined,
-    ) -> Result<Option<Ended>, TraceError> {
-        self.take(u64::MAX, clock, joined)?;
+        clock: TraceClock,
+        join: &mut GapJoin,
+    ) -> Result<Option<FunctionTraceEnd>, TraceError> {
+        self.take(u64::MAX, clock, join)?;
         let Some(mut source) = self.source else {
-            return Ok(self.why.map(|why| Ended {
+            return Ok(self.why.map(|why| FunctionTraceEnd {
                 why: Some(why),
                 lost_of: Vec::new(),
             }));
         };
         source.recorder.take(None, usize::MAX, |event| {
-            joined.function(&event);
+            join.function(&event);
             ControlFlow::Continue(())
         });
         let recorded = source.recorder.finish(root, &source.dir)?;
@@ -298,7 +314,7 @@ impl Tracing {
             let lost = stats.lost().filter(|lost| *lost > 0)?;
             Some(LostRecords { cpu: cpu.0, lost })
         });
-        Ok(Some(Ended {
+        Ok(Some(FunctionTraceEnd {
             why: self.why,
             lost_of: lost_of.collect(),
         }))
@@ -306,14 +322,14 @@ impl Tracing {
 }
 
 /// What is known of it when its files are closed.
-pub struct Ended {
+pub struct FunctionTraceEnd {
     why: Option<String>,
     lost_of: Vec<LostRecords>,
 }
 
-impl Ended {
+impl FunctionTraceEnd {
     /// The answer.
-    pub fn told(&self, gaps: Vec<GapFunctions>) -> FunctionsReport {
+    pub fn report(&self, gaps: Vec<GapFunctions>) -> FunctionsReport {
         FunctionsReport {
             by: self.why.is_none().then_some(TRACER),
             why: self.why.clone(),
@@ -324,10 +340,10 @@ impl Ended {
     }
 }
 
-/// Nobody could be asked, for that reason.
-pub fn nobody(why: &CommandError) -> FunctionsReport {
+/// The report of a tracer that could not run, for that reason.
+pub fn without_tracer(why: &Failure) -> FunctionsReport {
     FunctionsReport {
-        why: Some(format!("{}: {}", why.what, why.why)),
+        why: Some(failure_reason(why)),
         ..FunctionsReport::default()
     }
 }

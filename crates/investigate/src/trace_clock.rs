@@ -1,15 +1,15 @@
 //! The clock on which gaps and events are joined: one that the trace has and that can be read here, too.
 
-use crate::{CommandError, Status};
 use apply::tracing::Setting;
 use root::Tracefs;
+use root::{Failure, Status};
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Serialize, Serializer};
 
 /// A clock that the trace and the sampler can both read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Clock {
-    /// `CLOCK_MONOTONIC_RAW`: nobody slews it (`trace_clock` has it since 4.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TraceClock {
+    /// `CLOCK_MONOTONIC_RAW`: the kernel never slews it (`trace_clock` has it since 4.2).
     #[default]
     MonoRaw,
     /// `CLOCK_MONOTONIC`
@@ -18,47 +18,58 @@ pub enum Clock {
     Boot,
 }
 
-/// The best one first.
-const ALL: [Clock; 3] = [Clock::MonoRaw, Clock::Mono, Clock::Boot];
+/// As programs call it.
+impl Serialize for TraceClock {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.shown())
+    }
+}
 
-impl Clock {
+/// The best one first.
+const ALL: [TraceClock; 3] = [TraceClock::MonoRaw, TraceClock::Mono, TraceClock::Boot];
+
+impl TraceClock {
     /// As `trace_clock` calls it.
     pub const fn name(self) -> &'static str {
         match self {
-            Clock::MonoRaw => "mono_raw",
-            Clock::Mono => "mono",
-            Clock::Boot => "boot",
+            TraceClock::MonoRaw => "mono_raw",
+            TraceClock::Mono => "mono",
+            TraceClock::Boot => "boot",
         }
     }
 
     /// As programs call it.
     pub const fn shown(self) -> &'static str {
         match self {
-            Clock::MonoRaw => "CLOCK_MONOTONIC_RAW",
-            Clock::Mono => "CLOCK_MONOTONIC",
-            Clock::Boot => "CLOCK_BOOTTIME",
+            TraceClock::MonoRaw => "CLOCK_MONOTONIC_RAW",
+            TraceClock::Mono => "CLOCK_MONOTONIC",
+            TraceClock::Boot => "CLOCK_BOOTTIME",
         }
     }
 
     /// Now.
     pub fn now_ns(self) -> u64 {
         let now = clock_gettime(match self {
-            Clock::MonoRaw => ClockId::MonotonicRaw,
-            Clock::Mono => ClockId::Monotonic,
-            Clock::Boot => ClockId::Boottime,
+            TraceClock::MonoRaw => ClockId::MonotonicRaw,
+            TraceClock::Mono => ClockId::Monotonic,
+            TraceClock::Boot => ClockId::Boottime,
         });
         let part = |part: i64| u64::try_from(part).unwrap_or(0);
         part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
     }
 
-    /// What it is ahead of [`Clock::MonoRaw`] now, in nanoseconds, from the narrowest of several readings. Time
+    /// What it is ahead of [`TraceClock::MonoRaw`] now, in nanoseconds, from the narrowest of several readings. Time
     /// synchronisation changes that by less than a millionth of the time that passes, at most by a two-thousandth.
     pub fn ahead_ns(self) -> i64 {
-        if self == Clock::MonoRaw {
+        if self == TraceClock::MonoRaw {
             return 0;
         }
         let read = |_| {
-            let (before, now, after) = (Clock::MonoRaw.now_ns(), self.now_ns(), Clock::MonoRaw.now_ns());
+            let (before, now, after) = (
+                TraceClock::MonoRaw.now_ns(),
+                self.now_ns(),
+                TraceClock::MonoRaw.now_ns(),
+            );
             let width = after.saturating_sub(before);
             (width, now.wrapping_sub(before + width / 2).cast_signed())
         };
@@ -67,9 +78,9 @@ impl Clock {
 }
 
 /// What sets it. Without a wish each is tried, the best one last: the kernel refuses what it does not have, and
-/// [`in_force`] says which one stands.
-pub fn settings(asked: Option<Clock>) -> Vec<Setting> {
-    match asked {
+/// [`in_force`] says which one is active.
+pub fn settings(named: Option<TraceClock>) -> Vec<Setting> {
+    match named {
         Some(clock) => vec![Setting::must("trace_clock", clock.name())],
         None => {
             let worst_first = ALL.iter().rev();
@@ -80,16 +91,16 @@ pub fn settings(asked: Option<Clock>) -> Vec<Setting> {
     }
 }
 
-/// The clock of a trace, by the text of its `trace_clock`, where the one in force stands in brackets.
+/// The clock of a trace, by the text of its `trace_clock`, where the active one is in brackets.
 ///
 /// # Errors
 /// It is none that can be read here.
-pub fn in_force(text: &str) -> Result<Clock, CommandError> {
+pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
     let mut words = text.split_whitespace();
     let name = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     let found = ALL.into_iter().find(|clock| Some(clock.name()) == name);
     found.ok_or_else(|| {
-        CommandError::new(
+        Failure::new(
             Status::Unable,
             Tracefs::shown("trace_clock"),
             format!(
@@ -110,13 +121,13 @@ mod tests {
     fn what_stands_in_brackets_is_the_clock_and_others_are_none() {
         assert_eq!(
             in_force("local global [mono_raw] mono boot\n").unwrap(),
-            Clock::MonoRaw
+            TraceClock::MonoRaw
         );
         assert_eq!(
             in_force("local global counter uptime perf [mono]\n").unwrap(),
-            Clock::Mono
+            TraceClock::Mono
         );
-        assert_eq!(in_force("local mono_raw [boot] tai").unwrap(), Clock::Boot);
+        assert_eq!(in_force("local mono_raw [boot] tai").unwrap(), TraceClock::Boot);
         for none in ["[local] global counter", "", "mono_raw", "[mono_raw"] {
             assert_eq!(in_force(none).unwrap_err().status, Status::Unable, "{none}");
         }
@@ -139,7 +150,7 @@ mod tests {
         assert_eq!(taken(&["local", "mono", "boot"], None).unwrap(), "mono");
         assert_eq!(taken(&["local", "boot"], None).unwrap(), "boot");
         assert_eq!(
-            taken(&["mono", "mono_raw", "boot"], Some(Clock::Boot)).unwrap(),
+            taken(&["mono", "mono_raw", "boot"], Some(TraceClock::Boot)).unwrap(),
             "boot"
         );
     }
@@ -148,7 +159,9 @@ mod tests {
     fn a_time_of_the_raw_clock_and_what_another_is_ahead_make_the_time_of_that() {
         for clock in ALL {
             let before = clock.now_ns();
-            let made = Clock::MonoRaw.now_ns().saturating_add_signed(clock.ahead_ns());
+            let made = TraceClock::MonoRaw
+                .now_ns()
+                .saturating_add_signed(clock.ahead_ns());
             let after = clock.now_ns();
             // However long it takes: both readings are of about the same moment, between the two others.
             let slack = 1_000_000 + (after - before);

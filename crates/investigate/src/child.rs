@@ -1,16 +1,16 @@
 //! The command that is watched: it is placed and held back until the trace runs, so that nothing of it is missed.
 
-use crate::{CommandError, Status};
 use root::process::{self, News};
+use root::{Failure, Status};
 use session::partition;
 use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// How long a command that is told to end may take for it.
+/// How long a command may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// It stands where it shall run.
+/// It is placed.
 const PLACED: u8 = 1;
 /// It could not become the program.
 const NOT_STARTED: u8 = 2;
@@ -20,21 +20,21 @@ pub struct Child {
     /// Its number.
     pub pid: u32,
     go: PipeWriter,
-    told: PipeReader,
+    state: PipeReader,
 }
 
-/// What became of a start.
-pub enum Begun<T> {
-    /// It goes on.
-    On(T),
-    /// It failed, and has said why itself.
-    Over(Status),
+/// The outcome of starting a command.
+pub enum Launch<T> {
+    /// It runs, or ran.
+    Running(T),
+    /// It could not start, and has reported why itself. The status is its own.
+    Failed(Status),
 }
 
-/// How it ended.
+/// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum ExitReason {
     /// With this exit status.
     Exited(u8),
     /// By this signal.
@@ -44,13 +44,13 @@ pub enum Ended {
 /// Makes the process and lets it place itself. Only while this process has one thread.
 ///
 /// # Errors
-/// No process could be made. In the new process: what stood in the way, to be said by whoever gets it.
+/// No process could be made. In the new process: why it cannot become the command; the caller there reports it.
 pub fn start(
     command: &[OsString],
-    place: impl FnOnce() -> Result<(), CommandError>,
-) -> Result<Begun<Child>, CommandError> {
+    place: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Launch<Child>, Failure> {
     let failed = |error: std::io::Error| {
-        CommandError::new(
+        Failure::new(
             Status::Unable,
             "the command's process could not be made",
             error.to_string(),
@@ -58,57 +58,57 @@ pub fn start(
         )
     };
     let (mut wait, go) = std::io::pipe().map_err(failed)?;
-    let (mut told, mut tell) = std::io::pipe().map_err(failed)?;
+    let (mut state, mut report) = std::io::pipe().map_err(failed)?;
     let forked = process::fork().map_err(|errno| failed(std::io::Error::from_raw_os_error(errno)))?;
     let Some(pid) = forked else {
-        drop((go, told));
+        drop((go, state));
         place()?;
         let mut word = [0];
-        if tell.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
+        if report.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
             // Who wanted to watch is gone, and has said why.
             std::process::exit(i32::from(Status::Failed.code()));
         }
         let error = partition::become_program(command);
-        let _ = tell.write_all(&[NOT_STARTED]);
+        let _ = report.write_all(&[NOT_STARTED]);
         return Err(error);
     };
-    drop((wait, tell));
+    drop((wait, report));
     let mut word = [0];
-    Ok(match told.read_exact(&mut word) {
-        Ok(()) if word == [PLACED] => Begun::On(Child { pid, go, told }),
-        _ => Begun::Over(status_of(wait_for(pid))),
+    Ok(match state.read_exact(&mut word) {
+        Ok(()) if word == [PLACED] => Launch::Running(Child { pid, go, state }),
+        _ => Launch::Failed(status_of(wait_for(pid))),
     })
 }
 
 impl Child {
     /// Lets it become the command.
-    pub fn go(mut self) -> Begun<u32> {
+    pub fn go(mut self) -> Launch<u32> {
         let mut word = [0];
         // The pipe closes with the exec.
-        let began = self.go.write_all(&[PLACED]).is_ok() && self.told.read_exact(&mut word).is_err();
+        let began = self.go.write_all(&[PLACED]).is_ok() && self.state.read_exact(&mut word).is_err();
         match began {
-            true => Begun::On(self.pid),
-            false => Begun::Over(status_of(wait_for(self.pid))),
+            true => Launch::Running(self.pid),
+            false => Launch::Failed(status_of(wait_for(self.pid))),
         }
     }
 }
 
 /// How it ended, if it has. Never waits.
-pub fn ended(pid: u32) -> Option<Ended> {
+pub fn ended(pid: u32) -> Option<ExitReason> {
     match process::news_of(pid) {
-        News::Exited(code) => Some(Ended::Exited(code)),
-        News::Killed(signal) => Some(Ended::Killed(signal)),
+        News::Exited(code) => Some(ExitReason::Exited(code)),
+        News::Killed(signal) => Some(ExitReason::Killed(signal)),
         News::Stopped | News::Lives => None,
     }
 }
 
 /// Ends it: politely, then not.
-pub fn end(pid: u32) -> Ended {
+pub fn end(pid: u32) -> ExitReason {
     process::send(pid, libc::SIGTERM);
     // One that was stopped would not hear of it.
     process::send(pid, libc::SIGCONT);
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
         if let Some(ended) = ended(pid) {
             return ended;
         }
@@ -118,7 +118,7 @@ pub fn end(pid: u32) -> Ended {
     wait_for(pid)
 }
 
-fn wait_for(pid: u32) -> Ended {
+fn wait_for(pid: u32) -> ExitReason {
     loop {
         if let Some(ended) = ended(pid) {
             return ended;
@@ -128,9 +128,9 @@ fn wait_for(pid: u32) -> Ended {
 }
 
 /// Its own status, 128 + n for signal n, as `env` and shells have it.
-fn status_of(ended: Ended) -> Status {
+fn status_of(ended: ExitReason) -> Status {
     Status::Program(match ended {
-        Ended::Exited(code) => code,
-        Ended::Killed(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
+        ExitReason::Exited(code) => code,
+        ExitReason::Killed(signal) => u8::try_from(128 + signal).unwrap_or(u8::MAX),
     })
 }

@@ -1,15 +1,16 @@
 //! `--hwlat`: when the watch is over, the kernel's hwlat tracer looks for time that the hardware takes.
 //!
-//! It stops interrupts on these CPUs for half of its time, so it runs only when asked, and after the probe: what it finds says
+//! It stops interrupts on these CPUs for half of its time, so it runs only on request, and after the probe: what it finds says
 //! that such a thing happens on this machine, not which of the gaps it was. So no gap changes its name for it.
 
-use super::clock;
-use super::functions::tracer;
-use crate::CommandError;
+use crate::blame_report::failure_reason;
+use crate::function_tracer::tracer;
+use crate::trace_clock;
 use apply::tracing::{Setting, Wanted};
 use blame::{Hwlat, HwlatReport};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
+use root::Failure;
 use session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -24,9 +25,8 @@ const TRACER: &str = "hwlat";
 const BUFFER_KIB: u64 = 64;
 const MEMORY: usize = 1 << 20;
 
-/// Runs it. Whatever stands in its way is in what it tells: the answer stands without it. Besides, why its instance is still
-/// there, if it is.
-pub fn run(
+/// Runs the tracer. Why it could not run is in its report. The note says that its instance is still there, and why.
+pub fn look_for_hwlat(
     session: &Session,
     machine: &Machine,
     cpus: &CpuSet,
@@ -35,18 +35,18 @@ pub fn run(
 ) -> (HwlatReport, Option<Note>) {
     // The kernel takes whole microseconds, and none would mean its own default.
     let threshold_us = u64::try_from(threshold.as_micros()).unwrap_or(u64::MAX).max(1);
-    let mut told = HwlatReport {
+    let mut report = HwlatReport {
         threshold_ns: threshold_us.saturating_mul(1_000),
         ..HwlatReport::default()
     };
-    match look(session, machine, cpus, time, threshold_us, &mut told) {
+    match look(session, machine, cpus, time, threshold_us, &mut report) {
         Ok(left_behind) => {
-            told.by = Some(TRACER);
-            (told, left_behind)
+            report.by = Some(TRACER);
+            (report, left_behind)
         }
         Err(error) => {
-            told.why = Some(format!("{}: {}", error.what, error.why));
-            (told, None)
+            report.why = Some(failure_reason(&error));
+            (report, None)
         }
     }
 }
@@ -57,18 +57,18 @@ fn look(
     cpus: &CpuSet,
     time: Duration,
     threshold_us: u64,
-    told: &mut HwlatReport,
-) -> Result<Option<Note>, CommandError> {
+    report: &mut HwlatReport,
+) -> Result<Option<Note>, Failure> {
     let root = session.root();
     let tracefs = found(session)?;
     tracer(root, &tracefs, TRACER, "CONFIG_HWLAT_TRACER")?;
     let catalogue =
         trace::catalogue(root, &tracefs.file("."), &[]).map_err(|error| untraceable(session, error))?;
-    let number = |name: &str| -> Result<Option<u64>, CommandError> {
+    let number = |name: &str| -> Result<Option<u64>, Failure> {
         let text = root.value(&tracefs.file(&format!("hwlat_detector/{name}")))?;
         Ok(text.and_then(|text| text.parse().ok()))
     };
-    (told.window_us, told.width_us) = (number("window")?, number("width")?);
+    (report.window_us, report.width_us) = (number("window")?, number("width")?);
     let mut instance = Instance::begin(session, found(session)?, &wanted(machine, cpus, threshold_us))?;
     let numbers: Vec<CpuId> = cpus.iter().collect();
     let mut recorder = Recorder::open(
@@ -80,14 +80,14 @@ fn look(
         Way::Read,
     )
     .map_err(|error| untraceable(session, error))?;
-    let (stop, begun) = (session::stop_flag(), Instant::now());
-    while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
+    let (stop, start) = (session::stop_flag(), Instant::now());
+    while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(
-            time.saturating_sub(begun.elapsed())
+            time.saturating_sub(start.elapsed())
                 .min(Duration::from_millis(100)),
         );
     }
-    told.duration_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    report.duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     instance.stop()?;
     recorder.ends();
     recorder
@@ -98,7 +98,7 @@ fn look(
             hwlat.event(&event);
             ControlFlow::Continue(())
         });
-        told.cpus = hwlat.finish();
+        report.cpus = hwlat.finish();
     }
     // An instance with open files cannot be removed.
     drop(recorder);
@@ -115,7 +115,7 @@ fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
         "tracing_cpumask",
         cpus.to_mask(possible.last().map_or(0, |cpu| cpu.0 + 1)),
     )];
-    own.extend(clock::settings(None));
+    own.extend(trace_clock::settings(None));
     own.push(Setting::may("buffer_size_kb", BUFFER_KIB.to_string()));
     own.push(Setting::must("tracing_on", "1"));
     own.push(Setting::must("current_tracer", TRACER));

@@ -1,4 +1,4 @@
-//! What is asked, and the answer as it grows.
+//! Joins gaps with events of the kernel: the question of a run, and the answer so far.
 
 use blame::{Answer, Attribution, Functions, Gap, GapFunctions, Question, Reader, Target};
 use events::{Event, Names};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// The question of one run, and the answer to it so far.
-pub struct Joined<'n> {
+pub struct GapJoin<'n> {
     reader: &'n Reader,
     names: &'n dyn Names,
     question: Question,
@@ -17,10 +17,10 @@ pub struct Joined<'n> {
     functions: Option<Functions<'n>>,
 }
 
-impl<'n> Joined<'n> {
-    /// Nothing is known of those who are asked about: `question` has no targets yet.
-    pub fn new(reader: &'n Reader, names: &'n dyn Names, question: Question) -> Joined<'n> {
-        Joined {
+impl<'n> GapJoin<'n> {
+    /// Nothing is watched yet: `question` has no targets.
+    pub fn new(reader: &'n Reader, names: &'n dyn Names, question: Question) -> GapJoin<'n> {
+        GapJoin {
             reader,
             names,
             question,
@@ -30,19 +30,19 @@ impl<'n> Joined<'n> {
         }
     }
 
-    /// Joins gaps with the functions of the kernel as well, where somebody traces them.
-    pub fn with(mut self, functions: Option<Functions<'n>>) -> Joined<'n> {
+    /// Joins gaps with the functions of the kernel as well, where they are traced.
+    pub fn with(mut self, functions: Option<Functions<'n>>) -> GapJoin<'n> {
         self.functions = functions;
         self
     }
 
     /// Looks for the first gap that is so long.
-    pub fn until(mut self, limit_ns: Option<u64>) -> Joined<'n> {
+    pub fn until(mut self, limit_ns: Option<u64>) -> GapJoin<'n> {
         self.limit_ns = limit_ns;
         self
     }
 
-    /// Who is asked about is known now.
+    /// Starts with what is watched.
     pub fn begin(&mut self, targets: Vec<Target>) {
         self.question.targets = targets;
         let attribution = Attribution::new(self.reader, self.names, &self.question);
@@ -52,8 +52,8 @@ impl<'n> Joined<'n> {
         });
     }
 
-    /// Whether it is.
-    pub const fn has_begun(&self) -> bool {
+    /// Whether it has started.
+    pub const fn has_started(&self) -> bool {
         self.attribution.is_some()
     }
 
@@ -101,7 +101,7 @@ impl<'n> Joined<'n> {
         }
     }
 
-    /// In which functions the time of the longest gaps went, when all has been told.
+    /// In which functions the time of the longest gaps went, at the end.
     pub fn functions(&mut self) -> Vec<GapFunctions> {
         let functions = self.functions.take();
         functions.map_or_else(Vec::new, |functions| functions.finish(self.names))
@@ -114,7 +114,7 @@ impl<'n> Joined<'n> {
         }
     }
 
-    /// The first gap that is so long as was asked for, and its CPU.
+    /// The first gap of the length of [`GapJoin::until`], and its CPU.
     pub fn found(&self) -> Option<(u32, Gap)> {
         self.attribution.as_ref()?.found()
     }
@@ -126,7 +126,7 @@ impl<'n> Joined<'n> {
         }
     }
 
-    /// The answer, and what was asked.
+    /// The answer, and the question.
     pub fn finish(self) -> (Answer, Question) {
         let answer = self.attribution.map(Attribution::finish).unwrap_or_default();
         (answer, self.question)

@@ -8,7 +8,7 @@
 //! (`NO_OSNOISE_WORKLOAD`) they tell the lengths of what is told here with beginning, end and cause. A gap that osnoise counts as
 //! hardware, because nothing interfered, is `outside` here.
 
-use super::clock::{self, Clock};
+use crate::trace_clock::{self, TraceClock};
 use apply::tracing::{Setting, Wanted};
 use machine::CpuSet;
 
@@ -108,7 +108,7 @@ pub fn wanted(
     found: &[String],
     asked: &CpuSet,
     buffer_kib: u64,
-    clock: Option<Clock>,
+    clock: Option<TraceClock>,
     watched: Watched,
 ) -> Wanted {
     let own_filter = match watched {
@@ -116,7 +116,7 @@ pub fn wanted(
         Watched::Program => filter("CPU", asked),
     };
     let mut own = vec![Setting::must("tracing_on", "0")];
-    own.extend(clock::settings(clock));
+    own.extend(trace_clock::settings(clock));
     own.push(Setting::may("buffer_size_kb", buffer_kib.to_string()));
     for (event, from) in EVENTS.iter().chain(OF_PROGRAMS) {
         let filter = match from {
@@ -272,7 +272,7 @@ mod tests {
             &found,
             &CpuSet::parse_list("1").unwrap(),
             64,
-            Some(Clock::Mono),
+            Some(TraceClock::Mono),
             Watched::Probe,
         );
         let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_traced_is_understood() {
-        let all = include_str!("../../../../../fixtures/traces/6.18-x86_64/formats");
+        let all = include_str!("../../../fixtures/traces/6.18-x86_64/formats");
         let mut formats = events::Formats::new(events::Endian::Little);
         for one in all.split("system: ").filter(|one| !one.is_empty()) {
             let (system, text) = one.split_once('\n').unwrap();

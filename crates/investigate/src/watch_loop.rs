@@ -1,53 +1,53 @@
-//! The wait for the end of what is looked at: a command or process, some time, a signal, or what was looked for.
+//! The loop of a run until its end: a command or process ends, the time is over, a signal comes, or what was searched for.
 
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB meanwhile at the very most.
+/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB in that time at most.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What ended it.
+/// What ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Until {
+pub enum EndReason {
     /// The program ended.
     Ended,
     /// The time was over.
     Time,
-    /// A signal told us to end.
+    /// A signal ended it.
     Signal,
-    /// What was looked for came.
+    /// What the run searched for came.
     Found,
 }
 
-/// Waits, and calls `each` again and again, first of all at once; it breaks when it has found what was looked for. Without a
-/// `duration` the time never ends it.
+/// Waits, and calls `each` every 20 ms, the first time at once. `each` breaks when it has found what the run searches for.
+/// Without a `duration` no time ends it.
 ///
 /// # Errors
 /// What `each` fails with.
-pub fn attend<E>(
+pub fn watch_loop<E>(
     duration: Option<Duration>,
     stop: &AtomicBool,
     mut has_ended: impl FnMut() -> bool,
     mut each: impl FnMut() -> Result<ControlFlow<()>, E>,
-) -> Result<Until, E> {
-    let begun = Instant::now();
+) -> Result<EndReason, E> {
+    let start = Instant::now();
     loop {
         // What the kernel tells of a process is gone when that has been buried, so it is looked at before.
         if each()?.is_break() {
-            return Ok(Until::Found);
+            return Ok(EndReason::Found);
         }
         if has_ended() {
-            return Ok(Until::Ended);
+            return Ok(EndReason::Ended);
         }
         if stop.load(Ordering::Relaxed) {
-            return Ok(Until::Signal);
+            return Ok(EndReason::Signal);
         }
-        let left = duration.map_or(PAUSE, |duration| duration.saturating_sub(begun.elapsed()));
+        let left = duration.map_or(PAUSE, |duration| duration.saturating_sub(start.elapsed()));
         if left.is_zero() {
-            return Ok(Until::Time);
+            return Ok(EndReason::Time);
         }
         std::thread::sleep(left.min(PAUSE));
     }
@@ -64,20 +64,20 @@ mod tests {
         let stop = AtomicBool::new(false);
         let on = || Ok::<_, ()>(ControlFlow::Continue(()));
         let short = Some(Duration::from_millis(1));
-        assert_eq!(attend(short, &stop, || false, on), Ok(Until::Time));
-        assert_eq!(attend(None, &stop, || true, on), Ok(Until::Ended));
+        assert_eq!(watch_loop(short, &stop, || false, on), Ok(EndReason::Time));
+        assert_eq!(watch_loop(None, &stop, || true, on), Ok(EndReason::Ended));
         assert_eq!(
-            attend(None, &stop, || true, || Ok::<_, ()>(ControlFlow::Break(()))),
-            Ok(Until::Found)
+            watch_loop(None, &stop, || true, || Ok::<_, ()>(ControlFlow::Break(()))),
+            Ok(EndReason::Found)
         );
-        assert_eq!(attend(short, &stop, || true, || Err("full")), Err("full"));
+        assert_eq!(watch_loop(short, &stop, || true, || Err("full")), Err("full"));
         let looks = Cell::new(0);
         let third = || {
             looks.set(looks.get() + 1);
             looks.get() == 3
         };
-        assert_eq!(attend(None, &stop, third, on), Ok(Until::Ended));
+        assert_eq!(watch_loop(None, &stop, third, on), Ok(EndReason::Ended));
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(attend(short, &stop, || false, on), Ok(Until::Signal));
+        assert_eq!(watch_loop(short, &stop, || false, on), Ok(EndReason::Signal));
     }
 }

@@ -1,10 +1,10 @@
 //! `--until`: the first gap that is too long ends the run, and what the kernel did around it is shown.
 //!
 //! A probe's sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
-//! push out what is asked about. A program's gap is found in the stream of events, some ten milliseconds after it.
+//! push out what matters. A program's gap is found in the stream of events, some ten milliseconds after it.
 
-use super::clock::Clock;
-use super::stream::Traced;
+use crate::event_stream::TraceEnd;
+use crate::trace_clock::TraceClock;
 use blame::{Answer, Class, CpuAnswer, Gap, Story};
 use events::{Event, Lines, Record, Unit};
 use measure::{Hit, Trip};
@@ -35,15 +35,15 @@ impl Trip for Stopper {
 
 /// The gap that ended the run.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct LimitGap {
     #[serde(skip)]
-    clock: Clock,
+    clock: TraceClock,
     cpu: u32,
     /// On the clock of the answer.
     start_ns: u64,
     duration_ns: u64,
     limit_ns: u64,
-    pieces: Vec<Part>,
+    pieces: Vec<LimitGapPart>,
     /// What the kernel wrote before it and in it, in the order of time.
     events: Vec<String>,
     /// How many more there were.
@@ -54,7 +54,7 @@ pub struct Found {
 
 /// Who had a piece of it.
 #[derive(Debug, Serialize)]
-struct Part {
+struct LimitGapPart {
     start_ns: u64,
     duration_ns: u64,
     /// Nothing where no event accounts for it.
@@ -62,35 +62,35 @@ struct Part {
     name: Option<String>,
 }
 
-impl Found {
+impl LimitGap {
     /// The longest of that CPU, which is the one that the measurement ended at.
-    pub fn longest(cpu: u32, limit_ns: u64, answer: &Answer, traced: &Traced) -> Option<Found> {
+    pub fn longest(cpu: u32, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().max_by_key(|story| length(story.gap))?;
-        Some(Found::of(of, story, limit_ns, traced))
+        Some(LimitGap::of(of, story, limit_ns, trace))
     }
 
     /// That one, if it was kept.
-    pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &Answer, traced: &Traced) -> Option<Found> {
+    pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().find(|story| story.gap == gap)?;
-        Some(Found::of(of, story, limit_ns, traced))
+        Some(LimitGap::of(of, story, limit_ns, trace))
     }
 
-    fn of(cpu: &CpuAnswer, story: &Story, limit_ns: u64, traced: &Traced) -> Found {
+    fn of(cpu: &CpuAnswer, story: &Story, limit_ns: u64, trace: &TraceEnd) -> LimitGap {
         let part = |piece: &blame::Piece| {
             let row = piece.row.and_then(|row| cpu.interruptions.get(row));
-            Part {
+            LimitGapPart {
                 start_ns: piece.span.start,
                 duration_ns: length(piece.span),
                 class: row.map(|row| row.class),
                 name: row.map(|row| row.name.clone()),
             }
         };
-        let around = around(story.gap, cpu.cpu, traced);
-        Found {
+        let around = around(story.gap, cpu.cpu, trace);
+        LimitGap {
             cpu: cpu.cpu,
-            clock: traced.clock,
+            clock: trace.clock,
             start_ns: story.gap.start,
             duration_ns: length(story.gap),
             limit_ns,
@@ -144,11 +144,11 @@ struct Around {
     left_out_after: usize,
 }
 
-/// What the CPU did shortly before and in the gap, and what others did to it meanwhile.
-fn around(gap: Gap, cpu: u32, traced: &Traced) -> Around {
-    let reader = &traced.known.reader;
-    let names = &traced.known.catalogue.names;
-    let mut lines = Lines::new(reader.formats(), names, &traced.comms, Unit::Nanos);
+/// What the CPU did shortly before and in the gap, and what others did to it during that time.
+fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
+    let reader = &trace.kernel.reader;
+    let names = &trace.kernel.catalogue.names;
+    let mut lines = Lines::new(reader.formats(), names, &trace.comms, Unit::Nanos);
     let mut line = |on: u32, record: &Record| {
         let mut line = String::new();
         lines.write(&mut line, on, record);
@@ -157,7 +157,7 @@ fn around(gap: Gap, cpu: u32, traced: &Traced) -> Around {
     let (mut before, mut within) = (Vec::new(), Vec::new());
     let mut last = VecDeque::new();
     let (mut had, mut left_out) = (0, 0);
-    for event in traced.recorded.last.kept() {
+    for event in trace.recorded.last.kept() {
         let Event::Record { cpu: on, record } = event else {
             continue;
         };

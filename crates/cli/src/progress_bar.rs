@@ -1,0 +1,54 @@
+//! The bar of a measurement, on standard error where that is a terminal.
+
+use crate::{CommandError, Screen};
+use indicatif::{ProgressDrawTarget, ProgressStyle};
+use machine::Nanos;
+use measure::{MeasureError, Measurement, Progress};
+use terminal::Volume;
+
+/// The bar.
+pub struct ProgressBar(indicatif::ProgressBar);
+
+impl ProgressBar {
+    /// A bar without progress. It is hidden when quiet, and where standard error is no terminal.
+    pub fn new(screen: &Screen) -> ProgressBar {
+        let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = indicatif::ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+            bar.set_style(style);
+        }
+        ProgressBar(bar)
+    }
+
+    /// Shows the progress.
+    pub fn show(&self, progress: &Progress) {
+        self.0.set_length(progress.planned_ns / 1_000_000);
+        self.0.set_position(progress.elapsed_ns / 1_000_000);
+        let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
+        let recorded: u64 = progress.threads.iter().map(|thread| thread.recorded).sum();
+        self.0.set_message(worst.map_or_else(String::new, |ns| {
+            format!("{recorded} samples, largest {}", Nanos(ns))
+        }));
+    }
+
+    /// Removes it from the terminal.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Measures with a bar.
+pub fn with_progress(
+    screen: &Screen,
+    measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
+) -> Result<Measurement, CommandError> {
+    let bar = ProgressBar::new(screen);
+    let result = measure(&mut |progress: &Progress| bar.show(progress));
+    bar.clear();
+    Ok(result?)
+}

@@ -1,0 +1,128 @@
+//! How the report of `blame` is shown: as JSON or as text, in files, with notes about what was missing.
+
+use super::Args;
+use crate::{CommandError, Screen, Status};
+use investigate::{BlameReport, EndReason, ExitReason, TraceClock, WatchedProgram, note_text};
+use report::Rows;
+use terminal::Form;
+use tracing::ipi_senders::SendersReport;
+
+/// Rows of a CPU without `--all`.
+const SHOWN: usize = 12;
+
+/// Shows it on the screen and writes the files.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), CommandError> {
+    write(args, report)?;
+    match screen.form {
+        Form::Json => screen.json(report),
+        Form::Text => {
+            let rows = if args.all { Rows::All } else { Rows::First(SHOWN) };
+            screen.text(&report::blame_text(&report.answer, rows, screen.style()));
+            if let Some(found) = &report.found {
+                screen.text(&found.text());
+            }
+            screen.text(&report::tracers_text(report.tracers()));
+        }
+    }
+    if let Some(program) = &report.program {
+        screen.note(&program_text(program));
+    }
+    for note in &report.findings {
+        screen.note(&note_text(note));
+    }
+    for note in trace_notes(args, report) {
+        screen.note(&note);
+    }
+    if !report.is_complete && report.status == Status::Done {
+        screen.note("interrupted: the answer covers only the time until then\n");
+    }
+    Ok(())
+}
+
+/// Writes the files of `--gaps` and `--html`.
+fn write(args: &Args, report: &BlameReport) -> Result<(), CommandError> {
+    if let Some(path) = &args.gaps {
+        let gaps = report::blame_gaps(&report.answer, report.clock.shown());
+        root::output::write(path, gaps.as_bytes())?;
+    }
+    if let Some(path) = &args.html {
+        let json = serde_json::to_vec(report).ok();
+        let name = path.with_extension("json");
+        let name = name.file_name().unwrap_or_default().to_string_lossy();
+        let page = report::blame_html(
+            &report.answer,
+            report.tracers(),
+            &report.environment,
+            json.as_deref(),
+            &name,
+        );
+        root::output::write(path, page.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// What the trace lacked, and what took its place.
+fn trace_notes(args: &Args, report: &BlameReport) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(error) = &report.no_trace {
+        let besides = match report.program {
+            Some(_) => {
+                "the scheduler says how long the program waited for a CPU, a gap for each time that it got one; with \
+                 more than one CPU, where it waited is not certain\n"
+            }
+            None => "",
+        };
+        notes.push(format!(
+            "nothing could be traced, so counters stand in: they say how often, not for how long\n{besides}  why: \
+             {}: {}\n next: {}\n",
+            error.what, error.why, error.next
+        ));
+    }
+    if report.trace_full {
+        notes.push(
+            "--memory was full at times, and events were lost in the kernel: what they would have told has no names. More \
+             of both with --memory and --buffer\n"
+                .to_owned(),
+        );
+    }
+    if args.clock.is_none() && report.clock != TraceClock::MonoRaw {
+        notes.push(format!(
+            "this kernel's trace does not take {}: gaps and events were joined on {}\n",
+            TraceClock::MonoRaw.shown(),
+            report.clock.shown()
+        ));
+    }
+    notes.extend(report.senders.as_ref().map(SendersReport::text));
+    if let Some(functions) = &report.functions {
+        notes.push(format!("{}\n", report::functions_note(functions)));
+    }
+    if !report.absent_events.is_empty() {
+        let absent = report.absent_events.join(", ");
+        notes.push(format!("this kernel does not have: {absent}\n"));
+    }
+    if !report.has_function_names {
+        let hidden = "/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n";
+        notes.push(hidden.to_owned());
+    }
+    notes
+}
+
+fn program_text(program: &WatchedProgram) -> String {
+    let name = report::safe(&program.name);
+    let how = match program.ended {
+        Some(ExitReason::Exited(code)) => format!("ended with status {code}"),
+        Some(ExitReason::Killed(signal)) => format!("was ended by signal {signal}"),
+        None if program.until == EndReason::Ended => "has ended".to_owned(),
+        None => "goes on".to_owned(),
+    };
+    let why = match program.until {
+        EndReason::Ended => "",
+        EndReason::Found => " (there was a gap as long as --until says)",
+        EndReason::Time => " (the time of --for was over)",
+        EndReason::Signal => " (interrupted: the answer covers only the time until then)",
+    };
+    format!("{name}[{}] {how}{why}\n", program.pid)
+}

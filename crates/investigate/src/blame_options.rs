@@ -1,0 +1,130 @@
+//! What `blame` is to watch, for how long, and how it traces.
+
+use crate::trace_clock::TraceClock;
+use blame::Keep;
+use machine::CpuSet;
+use measure::{Lane, Progress};
+use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+use tracing::ipi_senders::Kprobes;
+
+/// How long a run takes that has no other end.
+pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
+
+/// The longest gaps of each CPU: the screen draws them, and the function tracer explains them.
+pub const LONGEST_GAPS: usize = 3;
+
+/// Options of every run of `blame`.
+#[derive(Clone, Debug)]
+pub struct BlameOptions {
+    /// The CPUs: an expression. Without it the run chooses them.
+    pub cpus: Option<String>,
+    /// How long the run takes. Without it 10 seconds, or as long as a command runs.
+    pub duration: Option<Duration>,
+    /// The run ends at the first gap of this length.
+    pub until: Option<Duration>,
+    /// Which gaps the report has one by one.
+    pub detail: GapDetail,
+    /// Memory for events that are not attributed yet, in bytes. With [`GapDetail::All`] the gaps take half of it.
+    pub memory_bytes: usize,
+    /// The kernel's trace buffer of each CPU, in KiB.
+    pub buffer_kib: u64,
+    /// The clock of gaps and events. Without it the best one that the trace has.
+    pub clock: Option<TraceClock>,
+    /// Trace the kernel's functions too.
+    pub functions: Option<FunctionOptions>,
+    /// Whether kprobes may replace events that the kernel lacks.
+    pub kprobes: Kprobes,
+}
+
+/// Which gaps the report has one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapDetail {
+    /// The longest of each CPU.
+    Longest,
+    /// All for which there is memory, from the first.
+    All,
+}
+
+/// How the kernel's functions are traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FunctionOptions {
+    /// How deep calls are followed; all of them without it.
+    pub depth: Option<u32>,
+}
+
+/// Options of a run with a probe.
+pub struct ProbeOptions<'a> {
+    /// The shortest gap that counts.
+    pub threshold: Duration,
+    /// Sets policy and priority of a sampler.
+    pub policy: &'a dyn Fn(&mut Lane),
+    /// How long the hwlat tracer runs afterwards.
+    pub hwlat: Option<Duration>,
+}
+
+/// A process that already runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessOptions {
+    /// Its number, or that of one of its threads.
+    pub pid: u32,
+    /// Which of its threads.
+    pub scope: ThreadScope,
+}
+
+/// Which threads of a process are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadScope {
+    /// All threads of the process.
+    Process,
+    /// Only the thread with that number.
+    Thread,
+}
+
+/// A command that is started and watched.
+#[derive(Clone, Debug)]
+pub struct CommandOptions<'a> {
+    /// Program and arguments.
+    pub command: Vec<OsString>,
+    /// Where its standard output goes; without it to our own.
+    pub stdout: Option<BorrowedFd<'a>>,
+}
+
+/// Where a run is, for the display of progress.
+pub enum Stage<'a> {
+    /// The run watches these CPUs from now on.
+    Started(&'a CpuSet),
+    /// The probe measures.
+    Measuring(&'a Progress),
+    /// The probe has ended.
+    Measured,
+}
+
+impl BlameOptions {
+    /// Which gaps of each CPU the attribution keeps. All CPUs get the same part of the memory.
+    pub(crate) fn keep(&self, cpus: usize) -> Keep {
+        match self.detail {
+            GapDetail::Longest => Keep::Longest(LONGEST_GAPS),
+            GapDetail::All => Keep::First((self.memory_bytes / 2) / cpus.max(1)),
+        }
+    }
+
+    /// Memory for events that wait for their attribution, in bytes.
+    pub(crate) const fn waiting_bytes(&self) -> usize {
+        match self.detail {
+            GapDetail::Longest => self.memory_bytes,
+            GapDetail::All => self.memory_bytes / 2,
+        }
+    }
+
+    /// The length that ends the run, in nanoseconds.
+    pub(crate) fn limit_ns(&self) -> Option<u64> {
+        self.until.map(nanoseconds)
+    }
+}
+
+/// As much as 64 bits hold.
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,120 @@
+//! The report of `blame`: who had the CPUs, what would stop that, and what was missing for the answer.
+
+use crate::child::ExitReason;
+use crate::event_stream::TraceEnd;
+use crate::limit_gap::LimitGap;
+use crate::trace_clock::TraceClock;
+use crate::watch_loop::EndReason;
+use blame::{Answer, FunctionsReport, HwlatReport};
+use measure::{Environment, Note};
+use report::Tracers;
+use root::{Failure, Status};
+use serde::{Serialize, Serializer};
+use tracing::ipi_senders::SendersReport;
+
+/// The program that was watched.
+#[derive(Clone, Debug, Serialize)]
+pub struct WatchedProgram {
+    /// Its process, or the one thread.
+    pub pid: u32,
+    /// Its name, or the command that was started.
+    pub name: String,
+    /// How it ended; `None` while it lives, and for a process that is no child of ours.
+    pub ended: Option<ExitReason>,
+    /// What ended the run.
+    pub until: EndReason,
+}
+
+/// The result of a run, and its JSON.
+#[derive(Debug, Serialize)]
+pub struct BlameReport {
+    pub(crate) schema: &'static str,
+    /// The machine.
+    pub environment: Environment,
+    /// The shortest gap of a probe that counts.
+    pub threshold_ns: Option<u64>,
+    /// The clock of all times.
+    pub clock: TraceClock,
+    /// The watched program; `None` for a probe.
+    pub program: Option<WatchedProgram>,
+    /// Events that this kernel lacks.
+    pub absent_events: Vec<String>,
+    /// What reports which thread interrupts others; `None` without a trace.
+    pub senders: Option<SendersReport>,
+    /// The memory was full at times, and the kernel lost events.
+    pub trace_full: bool,
+    /// Why nothing was traced. Counters take the place of the trace then.
+    #[serde(serialize_with = "reason")]
+    pub no_trace: Option<Failure>,
+    /// What went wrong during the run.
+    pub findings: Vec<Note>,
+    /// The gap that ended the run.
+    pub found: Option<LimitGap>,
+    /// In which functions of the kernel the time of the longest gaps went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub functions: Option<FunctionsReport>,
+    /// What the hwlat tracer found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hwlat: Option<HwlatReport>,
+    /// The interruptions of each CPU.
+    #[serde(flatten)]
+    pub answer: Answer,
+    /// Whether the kernel shows the addresses of its functions. `true` without a trace.
+    #[serde(skip)]
+    pub has_function_names: bool,
+    /// `false` where a signal ended the probe before its time.
+    #[serde(skip)]
+    pub is_complete: bool,
+    /// [`Status::Failed`] where a gap ended the run, or a finding is an error.
+    #[serde(skip)]
+    pub status: Status,
+}
+
+impl BlameReport {
+    /// The report of a run without tracers and findings.
+    pub(crate) fn new(
+        answer: Answer,
+        trace: &Result<TraceEnd<'_>, Failure>,
+        environment: Environment,
+    ) -> BlameReport {
+        let kernel = trace.as_ref().ok().map(|trace| trace.kernel);
+        BlameReport {
+            schema: report::BLAME_SCHEMA,
+            environment,
+            threshold_ns: None,
+            clock: trace.as_ref().map_or(TraceClock::MonoRaw, |trace| trace.clock),
+            program: None,
+            absent_events: kernel.map_or_else(Vec::new, |kernel| kernel.catalogue.absent.clone()),
+            senders: trace.as_ref().ok().map(|trace| trace.senders.clone()),
+            trace_full: trace.as_ref().is_ok_and(TraceEnd::was_full),
+            no_trace: trace.as_ref().err().cloned(),
+            findings: Vec::new(),
+            found: None,
+            functions: None,
+            hwlat: None,
+            answer,
+            has_function_names: kernel.is_none_or(|kernel| !kernel.catalogue.names.is_empty()),
+            is_complete: true,
+            status: Status::Done,
+        }
+    }
+
+    /// What tracers of the kernel found besides.
+    #[must_use]
+    pub fn tracers(&self) -> Tracers<'_> {
+        Tracers {
+            functions: self.functions.as_ref(),
+            hwlat: self.hwlat.as_ref(),
+        }
+    }
+}
+
+/// What failed, and why; the JSON has no advice.
+pub fn failure_reason(failure: &Failure) -> String {
+    format!("{}: {}", failure.what, failure.why)
+}
+
+#[allow(clippy::ref_option)] // The form of the argument is serde's.
+fn reason<S: Serializer>(failure: &Option<Failure>, serializer: S) -> Result<S::Ok, S::Error> {
+    failure.as_ref().map(failure_reason).serialize(serializer)
+}

@@ -1,0 +1,40 @@
+//! Finds out which interruptions take time from CPUs (`blame`), and records the kernel's events (`trace record`): a probe or a
+//! watched program, the kernel's trace of the same time, and the kernel's own tracers.
+//!
+//! The caller passes options and gets a report. Remarks on the way go to the session; [`Stage`] reports progress.
+
+mod blame_options;
+mod blame_report;
+mod child;
+mod cure_context;
+mod event_stream;
+mod function_tracer;
+mod gap_join;
+mod hotplug;
+mod hwlat_tracer;
+mod limit_gap;
+mod placement;
+mod probe;
+mod probe_gaps;
+mod program;
+mod program_watch;
+mod recording_run;
+mod trace_clock;
+mod trace_recording;
+mod trace_settings;
+mod waits;
+mod watch_loop;
+
+pub use blame_options::{
+    BlameOptions, CommandOptions, FunctionOptions, GapDetail, ProbeOptions, ProcessOptions, Stage,
+    ThreadScope,
+};
+pub use blame_report::{BlameReport, WatchedProgram};
+pub use child::{ExitReason, Launch};
+pub use hotplug::note_text;
+pub use limit_gap::LimitGap;
+pub use probe::blame_probe;
+pub use program::{blame_command, blame_process};
+pub use trace_clock::TraceClock;
+pub use trace_recording::{CpuRecording, RecordOptions, TraceRecording, record};
+pub use watch_loop::EndReason;

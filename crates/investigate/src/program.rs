@@ -1,0 +1,170 @@
+//! A program is watched as it is: a command that we start, or a process that runs already. Nothing of ours runs on its
+//! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead. Where there are none,
+//! the scheduler's account of its threads says how long it waited.
+
+use crate::blame_options::{
+    BlameOptions, CommandOptions, DEFAULT_DURATION, ProcessOptions, Stage, ThreadScope,
+};
+use crate::blame_report::{BlameReport, WatchedProgram};
+use crate::child::{self, Launch};
+use crate::event_stream::kernel_events;
+use crate::hotplug::note_text;
+use crate::placement::place;
+use crate::program_watch::ProgramWatch;
+use crate::trace_settings::Watched;
+use crate::waits::WaitsOf;
+use blame::{Follow, Victim};
+use machine::{CpuSet, Machine, Task, TaskKey};
+use measure::Environment;
+use root::{Failure, Root};
+use session::Session;
+use session::isolation::existing_cpus;
+use session::own_process::allowed;
+use std::cell::Cell;
+
+/// Starts a command and watches it and its children until it ends. With a duration the command is ended then (SIGTERM).
+///
+/// # Errors
+/// CPUs that the machine lacks, a command that cannot be placed (also in its new process), a trace that cannot be read.
+pub fn blame_command(
+    options: &BlameOptions,
+    command: &CommandOptions,
+    session: &Session,
+) -> Result<Launch<BlameReport>, Failure> {
+    let root = session.root();
+    let machine = session.machine();
+    let named = options.cpus.as_deref();
+    let named = named.map(|cpus| existing_cpus(cpus, &machine)).transpose()?;
+    let child = match child::start(&command.command, || {
+        place(session, &machine, named.as_ref(), command)
+    })? {
+        Launch::Running(child) => child,
+        Launch::Failed(status) => return Ok(Launch::Failed(status)),
+    };
+    let watch = ProgramWatch {
+        options,
+        root,
+        machine: &machine,
+        cpus: named.unwrap_or_else(|| allowed(root)),
+        stop: session::stop_flag(),
+    };
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let kernel = kernel_events(session, options, &machine, Watched::Program);
+    let source = watch.begin(session, &kernel, WaitsOf::Family(child.pid))?;
+    let victim = Victim {
+        pids: vec![child.pid.cast_signed()],
+        follow: Follow::Children,
+    };
+    let run = watch.start(&environment, source, victim);
+    let pid = match child.go() {
+        Launch::Running(pid) => pid,
+        Launch::Failed(status) => {
+            if let Ok((stream, kernel, mut join)) = run.source {
+                let trace = stream.end(session, kernel, &mut join)?;
+                let notes = trace.left_behind.iter();
+                notes.for_each(|note| session.note(&note_text(note)));
+            }
+            return Ok(Launch::Failed(status));
+        }
+    };
+    let ended = Cell::new(None);
+    let has_ended = || {
+        ended.set(child::ended(pid));
+        ended.get().is_some()
+    };
+    let name = command.command.first();
+    let program = |until| WatchedProgram {
+        pid,
+        name: name.map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        ended: Some(ended.get().unwrap_or_else(|| child::end(pid))),
+        until,
+    };
+    let report = watch.until(session, run, options.duration, has_ended, program)?;
+    Ok(Launch::Running(report))
+}
+
+/// Watches a process that already runs, or one of its threads.
+///
+/// # Errors
+/// There is no such process, it may not run on the CPUs, a trace that cannot be read.
+pub fn blame_process(
+    options: &BlameOptions,
+    process: ProcessOptions,
+    session: &Session,
+    on_stage: &mut dyn FnMut(Stage),
+) -> Result<BlameReport, Failure> {
+    let root = session.root();
+    let machine = session.machine();
+    let pid = process.pid;
+    let task = machine::tasks::read_one(root, pid).ok_or_else(|| {
+        Failure::usage(
+            format!("there is no process {pid}"),
+            "/proc does not show it",
+            "`ps -eLo pid,tid,comm` lists processes and threads",
+        )
+    })?;
+    let threads = || match process.scope {
+        ThreadScope::Thread => machine::tasks::read_one(root, pid).into_iter().collect(),
+        ThreadScope::Process => machine::tasks::read_process(root, task.pid),
+    };
+    let watch = ProgramWatch {
+        options,
+        root,
+        machine: &machine,
+        cpus: cpus_of_process(options, pid, &threads(), &machine)?,
+        stop: session::stop_flag(),
+    };
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let kernel = kernel_events(session, options, &machine, Watched::Program);
+    let (waits_of, follow) = match process.scope {
+        ThreadScope::Thread => (WaitsOf::Thread(pid), Follow::Nobody),
+        ThreadScope::Process => (WaitsOf::Process(task.pid), Follow::Threads),
+    };
+    let source = watch.begin(session, &kernel, waits_of)?;
+    // Threads that start from now on are in the trace.
+    let pids = threads()
+        .iter()
+        .map(|thread| thread.key.tid.cast_signed())
+        .collect();
+    let run = watch.start(&environment, source, Victim { pids, follow });
+    on_stage(Stage::Started(&watch.cpus));
+    let duration = Some(options.duration.unwrap_or(DEFAULT_DURATION));
+    let program = |until| WatchedProgram {
+        pid,
+        name: task.comm,
+        ended: None,
+        until,
+    };
+    watch.until(session, run, duration, || has_ended(root, task.key), program)
+}
+
+/// The CPUs on which a process is watched: those where its threads may run, as far as the options name them.
+fn cpus_of_process(
+    options: &BlameOptions,
+    pid: u32,
+    threads: &[Task],
+    machine: &Machine,
+) -> Result<CpuSet, Failure> {
+    let may = threads
+        .iter()
+        .filter_map(|thread| thread.allowed.clone())
+        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+        .and(&machine.topology.online);
+    let Some(expression) = &options.cpus else {
+        return Ok(may);
+    };
+    let named = existing_cpus(expression, machine)?;
+    if !named.intersects(&may) {
+        return Err(Failure::usage(
+            format!("process {pid} may not run on CPU {named}"),
+            format!("it may run on CPU {may}"),
+            "leave out --cpus, or name some of those",
+        ));
+    }
+    Ok(named.and(&may))
+}
+
+/// Whether a process has ended, or is a zombie. Another process with its number is not the same.
+fn has_ended(root: &Root, key: TaskKey) -> bool {
+    machine::tasks::read_stat(root, key.tid).is_none_or(|now| now.key != key || now.state == 'Z')
+}

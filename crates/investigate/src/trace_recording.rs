@@ -1,0 +1,335 @@
+//! `trace record`: the kernel's events into a `trace.dat`, from an instance of tracefs of our own.
+//!
+//! Pages go from the kernel's buffers to the disk as they fill, so no record is too long for the memory; nothing of ours runs
+//! on the traced CPUs where there are others, and nothing waits in the kernel for data, which would wake it from there.
+
+use crate::blame_options::{CommandOptions, nanoseconds};
+use crate::child::Launch;
+use crate::recording_run::RecordingRun;
+use crate::watch_loop::EndReason;
+use apply::tracing::{Setting, Wanted};
+use events::dat::{DatOption, PlannedBuffer, Writing, id};
+use machine::{CpuSet, Machine};
+use measure::Note;
+use root::output::{Draft, Readers};
+use root::{Failure, Status, Tracefs};
+use serde::Serialize;
+use session::Session;
+use std::path::PathBuf;
+use std::time::Duration;
+use trace::{Catalogue, Spooled, Spooler, TraceError, catalogue};
+use tracing::instance::{Instance, found};
+use tracing::ipi_senders::{IpiSenders, Kprobes, SendersReport};
+use tracing::refusal::untraceable;
+
+/// What is recorded, and into which file.
+#[derive(Clone, Debug)]
+pub struct RecordOptions<'a> {
+    /// The CPUs whose events are recorded: an expression. Without it all.
+    pub cpus: Option<String>,
+    /// Events (`sched/sched_switch`), systems (`irq`), or `all`.
+    pub events: Vec<String>,
+    /// The events where neither `events` nor a tracer are named. An event that the kernel lacks is left out.
+    pub default_events: Vec<&'a str>,
+    /// One of the kernel's tracers.
+    pub tracer: Option<String>,
+    /// How long; without it until the command ends, or a signal comes.
+    pub duration: Option<Duration>,
+    /// The file. The caller has checked that it can be written.
+    pub out: PathBuf,
+    /// The clock of the events, as `trace_clock` lists them.
+    pub clock: String,
+    /// The kernel's buffer of each CPU, in KiB.
+    pub buffer_kib: u64,
+    /// Whether kprobes may replace events that the kernel lacks.
+    pub kprobes: Kprobes,
+    /// A command that runs during the recording; none without words.
+    pub command: CommandOptions<'a>,
+}
+
+/// What was recorded, and its JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceRecording {
+    schema: &'static str,
+    file: String,
+    clock: String,
+    tracer: Option<String>,
+    events: Vec<String>,
+    /// How long the recording was.
+    pub duration_ns: u64,
+    until: EndReason,
+    /// The events of each CPU.
+    pub cpus: Vec<CpuRecording>,
+    /// What reports which thread interrupts other CPUs; `None` where other events were named.
+    pub senders: Option<SendersReport>,
+    /// What went wrong during the recording.
+    pub findings: Vec<Note>,
+    /// The process of the command.
+    #[serde(skip)]
+    pub pid: Option<u32>,
+    /// Events that this kernel lacks.
+    #[serde(skip)]
+    pub absent: Vec<String>,
+}
+
+/// The events of a CPU.
+#[derive(Clone, Debug, Serialize)]
+pub struct CpuRecording {
+    /// The CPU.
+    pub cpu: u32,
+    /// Events in the file, as far as the kernel counts them.
+    pub recorded: Option<u64>,
+    /// Events that found no room in the kernel's buffer.
+    pub lost: Option<u64>,
+    /// What they take in the file.
+    pub bytes: u64,
+}
+
+impl TraceRecording {
+    /// Events that are missing.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.cpus.iter().filter_map(|cpu| cpu.lost).sum()
+    }
+
+    /// Events in the file.
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        self.cpus.iter().filter_map(|cpu| cpu.recorded).sum()
+    }
+}
+
+/// Records into the file.
+///
+/// # Errors
+/// CPUs, events and tracers that the machine lacks, a command that cannot be placed (also in its new process), a file that cannot
+/// be written. Nothing of the trace stays behind.
+pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<TraceRecording>, Failure> {
+    let root = session.root();
+    let machine = session.machine();
+    let cpus = match &options.cpus {
+        Some(cpus) => session::isolation::existing_cpus(cpus, &machine)?.and(&machine.topology.online),
+        None => machine.topology.online.clone(),
+    };
+    let named = options.cpus.is_some().then_some(&cpus);
+    let run = match RecordingRun::begin(session, &options.command, named, &machine)? {
+        Launch::Running(run) => run,
+        Launch::Failed(status) => return Ok(Launch::Failed(status)),
+    };
+    let tracefs = found(session)?;
+    // Interrupts that are sent are among the default events, and not in those that the user names.
+    let usual = &options.default_events;
+    let is_usual = options.events.is_empty() && options.tracer.is_none() && usual.contains(&"ipi");
+    let senders = is_usual
+        .then(|| IpiSenders::begin(session, options.kprobes, &machine))
+        .transpose()?;
+    let group = senders.as_ref().and_then(IpiSenders::group);
+    let usual: Vec<&str> = usual.iter().copied().chain(group.as_deref()).collect();
+    let known = wanted_events(session, options, &usual, &tracefs)?;
+    let mut instance = Instance::begin(session, tracefs, &settings(options, &known, &cpus))?;
+    let list: Vec<_> = cpus.iter().collect();
+    let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &options.out)
+        .map_err(|error| unwritable(session, error))?;
+    let over = match run.run((root, &cpus), options.duration, &mut || {
+        spooler.drain().map_err(|error| unwritable(session, error))
+    })? {
+        Launch::Running(over) => over,
+        Launch::Failed(status) => return Ok(Launch::Failed(status)),
+    };
+    instance.stop()?;
+    let spooled = spooler
+        .finish(root, &instance.file("."))
+        .map_err(|error| unwritable(session, error))?;
+    let comms = root
+        .text(&instance.shared_file("saved_cmdlines"))?
+        .unwrap_or_default();
+    instance.take_down()?;
+    if let Some(senders) = &senders {
+        senders.take_away()?;
+    }
+
+    write(options, &known, comms, &spooled, &machine)?;
+    Ok(Launch::Running(TraceRecording {
+        schema: "quietcore.trace.record/1",
+        file: options.out.display().to_string(),
+        clock: options.clock.clone(),
+        tracer: options.tracer.clone(),
+        events: known.events,
+        duration_ns: nanoseconds(over.duration),
+        until: over.until,
+        cpus: spooled.iter().map(of_cpu).collect(),
+        senders: senders.map(|senders| senders.report(&[])),
+        findings: over.findings,
+        pid: over.pid,
+        absent: known.absent,
+    }))
+}
+
+fn of_cpu(spooled: &Spooled) -> CpuRecording {
+    CpuRecording {
+        cpu: spooled.cpu.0,
+        recorded: spooled.stats.read,
+        lost: spooled.stats.lost(),
+        bytes: spooled.spool.len(),
+    }
+}
+
+/// What is to be traced, by what this kernel has.
+fn wanted_events(
+    session: &Session,
+    options: &RecordOptions,
+    usual: &[&str],
+    tracefs: &Tracefs,
+) -> Result<Catalogue, Failure> {
+    let root = session.root();
+    let named: Vec<String> = options
+        .events
+        .iter()
+        .map(|event| event.replace(':', "/"))
+        .collect();
+    let top = tracefs.file(".");
+    let mut wanted: Vec<&str> = named
+        .iter()
+        .map(String::as_str)
+        .filter(|event| *event != "all")
+        .collect();
+    let systems;
+    if wanted.len() < named.len() {
+        systems = root.names(&format!("{top}/events"))?.unwrap_or_default();
+        wanted.extend(systems.iter().map(String::as_str));
+    } else if named.is_empty() && options.tracer.is_none() {
+        wanted.extend(usual);
+    }
+    if let Some(tracer) = &options.tracer {
+        let all = root
+            .value(&tracefs.file("available_tracers"))?
+            .unwrap_or_default();
+        if !all.split_whitespace().any(|has| has == tracer) {
+            return Err(Failure::new(
+                Status::Unable,
+                format!("this kernel has no tracer {}", report::safe(tracer)),
+                format!("it has: {}", all.trim()),
+                "choose one of these, or events with -e",
+            ));
+        }
+    }
+    let mut known = catalogue(root, &top, &wanted).map_err(|error| match error {
+        TraceError::NoEvents { wanted } => absent(&wanted),
+        error => untraceable(session, error),
+    })?;
+    // `all` means what there is: a directory without events is none that is missing.
+    if named.iter().any(|event| event == "all") {
+        known.absent.clear();
+    }
+    let missing: Vec<&String> = known
+        .absent
+        .iter()
+        .filter(|absent| named.contains(absent))
+        .collect();
+    if let Some(first) = missing.first() {
+        return Err(absent(first));
+    }
+    Ok(known)
+}
+
+fn absent(event: &str) -> Failure {
+    Failure::usage(
+        format!("this kernel has no event {}", report::safe(event)),
+        "its list of events has none of that name",
+        format!("see {}", Tracefs::shown("available_events")),
+    )
+}
+
+fn settings(options: &RecordOptions, known: &Catalogue, cpus: &CpuSet) -> Wanted {
+    let mut own = vec![
+        Setting::must("tracing_on", "0"),
+        Setting::must("trace_clock", options.clock.clone()),
+        Setting::must("buffer_size_kb", options.buffer_kib.to_string()),
+        Setting::must("tracing_cpumask", cpus.to_mask(0)),
+    ];
+    if let Some(tracer) = &options.tracer {
+        own.push(Setting::must("current_tracer", tracer.clone()));
+    }
+    own.extend(
+        known
+            .events
+            .iter()
+            .map(|event| Setting::may(&format!("events/{event}/enable"), "1")),
+    );
+    own.push(Setting::must("tracing_on", "1"));
+    Wanted {
+        own,
+        ..Wanted::default()
+    }
+}
+
+fn write(
+    options: &RecordOptions,
+    known: &Catalogue,
+    comms: String,
+    spooled: &[Spooled],
+    machine: &Machine,
+) -> Result<(), Failure> {
+    let mut description = known.description.clone();
+    description.saved_cmdlines = comms;
+    let mut lens = Vec::new();
+    for cpu in spooled {
+        let place = cpu.cpu.0 as usize;
+        lens.resize(lens.len().max(place + 1), 0);
+        if let Some(len) = lens.get_mut(place) {
+            *len = cpu.spool.len();
+        }
+    }
+    let mut dat_options: Vec<DatOption> = spooled
+        .iter()
+        .map(|cpu| DatOption::of_text(id::CPUSTAT, &format!("CPU: {}\n{}", cpu.cpu, cpu.account)))
+        .collect();
+    let release = machine.kernel.release.iter();
+    dat_options.extend(release.map(|release| DatOption::of_text(id::UNAME, &format!("Linux {release}"))));
+    let version = concat!("quietcore ", env!("CARGO_PKG_VERSION"));
+    dat_options.push(DatOption::of_text(id::VERSION, version));
+    let buffers = [PlannedBuffer {
+        name: String::new(),
+        clock: options.clock.clone(),
+        cpus: lens,
+    }];
+    let head = Writing {
+        description: &description,
+        page_len: u32::try_from(known.layout.page_len).unwrap_or(4_096),
+        long_len: u8::try_from(known.layout.commit_len).unwrap_or(8),
+        options: &dat_options,
+        buffers: &buffers,
+    }
+    .head();
+    let mut draft = Draft::create(&options.out, Readers::Owner)?;
+    draft.append(&head.bytes)?;
+    let mut at = head.bytes.len() as u64;
+    for cpu in spooled {
+        let place = head
+            .places
+            .first()
+            .and_then(|of_cpus| of_cpus.get(cpu.cpu.0 as usize));
+        at = pad(&mut draft, at, place.copied().unwrap_or(at))?;
+        cpu.spool.copy_into(&mut draft)?;
+        at += cpu.spool.len();
+    }
+    pad(&mut draft, at, head.len)?;
+    Ok(draft.finish()?)
+}
+
+/// Fills up with zeros to the next page.
+fn pad(draft: &mut Draft, at: u64, to: u64) -> Result<u64, Failure> {
+    let missing = usize::try_from(to.saturating_sub(at)).unwrap_or(0);
+    draft.append(&vec![0; missing])?;
+    Ok(at.max(to))
+}
+
+fn unwritable(session: &Session, error: TraceError) -> Failure {
+    match error {
+        TraceError::Root(error) if error.errno() == Some(libc::ENOSPC) => Failure {
+            next: "make room, or give --out a file on another disk; nothing of it was kept".to_owned(),
+            ..error.into()
+        },
+        error => untraceable(session, error),
+    }
+}
