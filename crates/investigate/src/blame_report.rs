@@ -118,3 +118,42 @@ pub fn failure_reason(failure: &Failure) -> String {
 fn reason<S: Serializer>(failure: &Option<Failure>, serializer: S) -> Result<S::Ok, S::Error> {
     failure.as_ref().map(failure_reason).serialize(serializer)
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_json_of_a_run_without_a_trace_has_every_field_and_the_reason() {
+        let failure = Failure::new(Status::Unable, "tracefs", "it is not mounted", "mount it");
+        let report = BlameReport::new(Answer::default(), &Err(failure), Environment::default());
+        let value = serde_json::to_value(&report).unwrap();
+        let mut fields: Vec<&str> = value
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .filter(|field| *field != "environment")
+            .collect();
+        fields.sort_unstable();
+        assert_eq!(
+            fields,
+            [
+                "absent_events",
+                "clock",
+                "cpus",
+                "findings",
+                "found",
+                "no_trace",
+                "program",
+                "schema",
+                "senders",
+                "threshold_ns",
+                "trace_full",
+            ]
+        );
+        assert_eq!(value["no_trace"], "tracefs: it is not mounted");
+        assert_eq!(value["clock"], "CLOCK_MONOTONIC_RAW");
+    }
+}

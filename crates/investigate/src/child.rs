@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// How long a command that is told to end may take for it.
+/// How long a command may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// It stands where it shall run.
+/// It is placed.
 const PLACED: u8 = 1;
 /// It could not become the program.
 const NOT_STARTED: u8 = 2;
@@ -20,7 +20,7 @@ pub struct Child {
     /// Its number.
     pub pid: u32,
     go: PipeWriter,
-    told: PipeReader,
+    state: PipeReader,
 }
 
 /// The outcome of starting a command.
@@ -44,7 +44,7 @@ pub enum ExitReason {
 /// Makes the process and lets it place itself. Only while this process has one thread.
 ///
 /// # Errors
-/// No process could be made. In the new process: what stood in the way, to be said by whoever gets it.
+/// No process could be made. In the new process: why it cannot become the command; the caller there reports it.
 pub fn start(
     command: &[OsString],
     place: impl FnOnce() -> Result<(), Failure>,
@@ -58,24 +58,24 @@ pub fn start(
         )
     };
     let (mut wait, go) = std::io::pipe().map_err(failed)?;
-    let (mut told, mut tell) = std::io::pipe().map_err(failed)?;
+    let (mut state, mut report) = std::io::pipe().map_err(failed)?;
     let forked = process::fork().map_err(|errno| failed(std::io::Error::from_raw_os_error(errno)))?;
     let Some(pid) = forked else {
-        drop((go, told));
+        drop((go, state));
         place()?;
         let mut word = [0];
-        if tell.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
+        if report.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
             // Who wanted to watch is gone, and has said why.
             std::process::exit(i32::from(Status::Failed.code()));
         }
         let error = partition::become_program(command);
-        let _ = tell.write_all(&[NOT_STARTED]);
+        let _ = report.write_all(&[NOT_STARTED]);
         return Err(error);
     };
-    drop((wait, tell));
+    drop((wait, report));
     let mut word = [0];
-    Ok(match told.read_exact(&mut word) {
-        Ok(()) if word == [PLACED] => Launch::Running(Child { pid, go, told }),
+    Ok(match state.read_exact(&mut word) {
+        Ok(()) if word == [PLACED] => Launch::Running(Child { pid, go, state }),
         _ => Launch::Failed(status_of(wait_for(pid))),
     })
 }
@@ -85,7 +85,7 @@ impl Child {
     pub fn go(mut self) -> Launch<u32> {
         let mut word = [0];
         // The pipe closes with the exec.
-        let began = self.go.write_all(&[PLACED]).is_ok() && self.told.read_exact(&mut word).is_err();
+        let began = self.go.write_all(&[PLACED]).is_ok() && self.state.read_exact(&mut word).is_err();
         match began {
             true => Launch::Running(self.pid),
             false => Launch::Failed(status_of(wait_for(self.pid))),
@@ -107,8 +107,8 @@ pub fn end(pid: u32) -> ExitReason {
     process::send(pid, libc::SIGTERM);
     // One that was stopped would not hear of it.
     process::send(pid, libc::SIGCONT);
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
         if let Some(ended) = ended(pid) {
             return ended;
         }

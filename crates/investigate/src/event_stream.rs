@@ -28,7 +28,7 @@ use tracing::refusal::untraceable;
 const AT_ONCE: Duration = Duration::from_millis(200);
 /// Events that are joined before the buffers are looked at again: while they are, the kernel's must not fill.
 const SOME: usize = 10_000;
-/// How often names of threads are asked of the kernel.
+/// How often the names of threads are read from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
 /// Pages of each CPU that stay for what `--until` shows: some thousand events.
 const SHOWN: usize = 64;
@@ -37,7 +37,7 @@ const SHOWN: usize = 64;
 pub struct KernelEvents<'s> {
     /// In its own words.
     pub catalogue: Catalogue,
-    /// Who understands them.
+    /// Decodes them.
     pub reader: Reader,
     /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`EventStream`].
     senders: IpiSenders<'s>,
@@ -46,7 +46,7 @@ pub struct KernelEvents<'s> {
 /// The trace of one run, while it is read.
 pub struct EventStream<'r> {
     root: &'r Root,
-    /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
+    /// Closed before the instance goes, also when something fails: the kernel keeps an instance with open files.
     recorder: Recorder,
     functions: FunctionTrace,
     clock: TraceClock,
@@ -69,7 +69,7 @@ pub struct TraceEnd<'k> {
     pub clock: TraceClock,
     /// Its instance is still there, and why.
     pub left_behind: Option<Note>,
-    /// Who told which thread interrupts others.
+    /// What reported which thread interrupts others.
     pub senders: SendersReport,
     /// What became of `--functions`.
     pub functions: Option<FunctionTraceEnd>,
@@ -108,7 +108,7 @@ pub fn kernel_events<'s>(
     wanted.extend(group.as_deref());
     let mut catalogue =
         trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
-    // The kernel's own texts are for a file that somebody else reads: megabytes, and nothing is written here.
+    // The kernel's own texts are for a file that other programs read: megabytes, and nothing is written here.
     catalogue.description = Description::default();
     let reader = Reader::new(catalogue.formats.clone());
     Ok(KernelEvents {
@@ -189,8 +189,8 @@ impl<'r> EventStream<'r> {
         )?))
     }
 
-    /// Empties the buffers, and joins what lies before that time on the clock of the trace. Who calls this stands on other CPUs
-    /// than those that are asked about.
+    /// Empties the buffers, and joins what lies before that time on the clock of the trace. The caller runs on other CPUs
+    /// than the watched ones.
     pub fn drain(&mut self, until_ns: u64, join: &mut GapJoin) {
         if self.named.elapsed() >= NAMES {
             self.named = Instant::now();
@@ -215,8 +215,8 @@ impl<'r> EventStream<'r> {
         Ok(events::dat::comms(&text.unwrap_or_default()))
     }
 
-    /// Until when everything that was traced has been joined, as far as it was asked for.
-    pub fn told_ns(&self) -> u64 {
+    /// Until when every traced event has been joined.
+    pub fn joined_ns(&self) -> u64 {
         self.recorder.told_ns()
     }
 
@@ -285,7 +285,7 @@ pub(super) fn take(
     clock: TraceClock,
     mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
 ) -> Result<u64, TraceError> {
-    let (begun, mut passed_ns) = (Instant::now(), 0);
+    let (start, mut passed_ns) = (Instant::now(), 0);
     loop {
         let drained = recorder.drain(|| clock.now_ns())?;
         let waited = recorder.waiting();
@@ -294,7 +294,7 @@ pub(super) fn take(
         if is_all {
             passed_ns = until_ns;
         }
-        if (drained == Drained::Empty && is_all) || begun.elapsed() >= AT_ONCE {
+        if (drained == Drained::Empty && is_all) || start.elapsed() >= AT_ONCE {
             return Ok(passed_ns);
         }
         if is_all && recorder.waiting() == waited {
@@ -321,8 +321,8 @@ fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<S
     Ok(idle)
 }
 
-/// Whether counters may stand in for a trace that could not be begun: nobody else is in the way, and nothing of ours is
-/// wrong.
+/// Whether counters may take the place of a trace that could not start: no other program is in the way, and nothing of ours
+/// is wrong.
 pub fn can_do_without(error: &Failure) -> bool {
     matches!(error.status, Status::Unable | Status::Denied)
 }

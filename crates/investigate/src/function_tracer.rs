@@ -4,7 +4,8 @@
 //! It writes into an instance of its own, so that its many records push no event out. An old kernel (6.1) has this tracer
 //! only in the trace that all share: that one is used where no other program uses it, and restored afterwards.
 
-use crate::blame_options::{BlameOptions, LONGEST_GAPS};
+use crate::blame_options::{BlameOptions, FunctionOptions, LONGEST_GAPS};
+use crate::blame_report::failure_reason;
 use crate::event_stream;
 use crate::gap_join::GapJoin;
 use crate::trace_clock::{self, TraceClock};
@@ -45,8 +46,8 @@ enum Place {
     Top,
 }
 
-/// Makes the instance of a trace, and starts the tracer beside it where that was asked for. Without the tracer the trace is the
-/// same.
+/// Makes the instance of a trace, and starts the tracer beside it where the options ask for it. Without the tracer the trace is
+/// the same.
 ///
 /// # Errors
 /// What the kernel refuses of the trace itself.
@@ -57,18 +58,28 @@ pub fn hold<'s>(
     cpus: &CpuSet,
     wanted: &Wanted,
 ) -> Result<(Instance<'s>, HeldTracer), Failure> {
-    let without = |why: Option<String>| {
-        Ok((
-            Instance::begin(session, found(session)?, wanted)?,
-            HeldTracer { place: None, why },
-        ))
+    let why = match options.functions {
+        None => None,
+        Some(functions) => match hold_tracer(session, options, functions, (machine, cpus), wanted)? {
+            Ok(held) => return Ok(held),
+            Err(why) => Some(why),
+        },
     };
-    let Some(function_options) = options.functions else {
-        return without(None);
-    };
+    let instance = Instance::begin(session, found(session)?, wanted)?;
+    Ok((instance, HeldTracer { place: None, why }))
+}
+
+/// The instance of a trace with the tracer, or why the tracer cannot run.
+fn hold_tracer<'s>(
+    session: &'s Session,
+    options: &BlameOptions,
+    functions: FunctionOptions,
+    (machine, cpus): (&Machine, &CpuSet),
+    wanted: &Wanted,
+) -> Result<Result<(Instance<'s>, HeldTracer), String>, Failure> {
     let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
-        return without(Some(format!("{}: {}", error.what, error.why)));
+        return Ok(Err(failure_reason(&error)));
     }
     let possible = machine
         .topology
@@ -80,35 +91,44 @@ pub fn hold<'s>(
         // With a threshold the tracer leaves out short functions. All tracers share these.
         shared: vec![
             Setting::may("tracing_thresh", "0"),
-            Setting::may("max_graph_depth", function_options.depth.unwrap_or(0).to_string()),
+            Setting::may("max_graph_depth", functions.depth.unwrap_or(0).to_string()),
         ],
         beside: beside(options, &mask),
         ..wanted.clone()
     };
-    let refused = match Instance::begin(session, found(session)?, &second) {
+    match Instance::begin(session, found(session)?, &second) {
         Ok(mut instance) => {
             let tracer = root.value(&instance.beside("current_tracer"))?;
             if tracer.as_deref() == Some(TRACER) {
-                let place = Some(Place::Beside);
-                return Ok((instance, HeldTracer { place, why: None }));
+                return Ok(Ok((instance, HeldTracer::at(Place::Beside))));
             }
             instance.take_down()?;
-            None
         }
-        Err(error) => Some(error),
-    };
-    if let Some(error) = refused {
-        return without(Some(format!("{}: {}", error.what, error.why)));
+        Err(error) => return Ok(Err(failure_reason(&error))),
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
-        return without(Some(format!(
+        return Ok(Err(format!(
             "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
         )));
     }
+    let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
+    Ok(match Instance::begin(session, found(session)?, &top) {
+        Ok(instance) => Ok((instance, HeldTracer::at(Place::Top))),
+        Err(error) => Err(failure_reason(&error)),
+    })
+}
+
+/// The settings with the tracer in the trace that all share, instead of in an instance beside ours.
+fn in_shared_trace(
+    root: &Root,
+    tracefs: &Tracefs,
+    options: &BlameOptions,
+    (mask, cpus): (String, &CpuSet),
+    mut settings: Wanted,
+) -> Result<Wanted, Failure> {
     let clock = options.clock.unwrap_or_default();
-    let mut top = second;
-    top.beside.clear();
-    top.shared.extend([
+    settings.beside.clear();
+    settings.shared.extend([
         Setting::must("tracing_cpumask", mask),
         Setting::must("trace_clock", clock.name()),
         Setting::must("tracing_on", "1"),
@@ -116,18 +136,11 @@ pub fn hold<'s>(
     ]);
     // After the tracer: its start gives every CPU that has none yet the buffer that the kernel means for all.
     for cpu in cpus.iter() {
-        top.shared.extend(larger(root, &tracefs, cpu, room_kib(options))?);
+        settings
+            .shared
+            .extend(larger(root, tracefs, cpu, room_kib(options))?);
     }
-    match Instance::begin(session, found(session)?, &top) {
-        Ok(instance) => Ok((
-            instance,
-            HeldTracer {
-                place: Some(Place::Top),
-                why: None,
-            },
-        )),
-        Err(error) => without(Some(format!("{}: {}", error.what, error.why))),
-    }
+    Ok(settings)
 }
 
 /// Whether this kernel has a tracer.
@@ -169,7 +182,7 @@ const fn room_kib(options: &BlameOptions) -> u64 {
     options.buffer_kib.saturating_mul(ROOM)
 }
 
-/// A larger buffer for one CPU in the trace that all share; nothing where somebody has made it as large already.
+/// A larger buffer for one CPU in the trace that all share; nothing where it is as large already.
 fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<Option<Setting>, Failure> {
     let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
     let now_kib: Option<u64> = root
@@ -205,6 +218,13 @@ pub struct HeldTracer {
 }
 
 impl HeldTracer {
+    fn at(place: Place) -> HeldTracer {
+        HeldTracer {
+            place: Some(place),
+            why: None,
+        }
+    }
+
     /// Opens what it writes.
     pub fn open(
         self,
@@ -323,7 +343,7 @@ impl FunctionTraceEnd {
 /// The report of a tracer that could not run, for that reason.
 pub fn without_tracer(why: &Failure) -> FunctionsReport {
     FunctionsReport {
-        why: Some(format!("{}: {}", why.what, why.why)),
+        why: Some(failure_reason(why)),
         ..FunctionsReport::default()
     }
 }

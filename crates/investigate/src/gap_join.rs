@@ -53,7 +53,7 @@ impl<'n> GapJoin<'n> {
     }
 
     /// Whether it has started.
-    pub const fn has_begun(&self) -> bool {
+    pub const fn has_started(&self) -> bool {
         self.attribution.is_some()
     }
 
@@ -126,7 +126,7 @@ impl<'n> GapJoin<'n> {
         }
     }
 
-    /// The answer, and what was asked.
+    /// The answer, and the question.
     pub fn finish(self) -> (Answer, Question) {
         let answer = self.attribution.map(Attribution::finish).unwrap_or_default();
         (answer, self.question)

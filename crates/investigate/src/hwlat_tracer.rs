@@ -1,8 +1,9 @@
 //! `--hwlat`: when the watch is over, the kernel's hwlat tracer looks for time that the hardware takes.
 //!
-//! It stops interrupts on these CPUs for half of its time, so it runs only when asked, and after the probe: what it finds says
+//! It stops interrupts on these CPUs for half of its time, so it runs only on request, and after the probe: what it finds says
 //! that such a thing happens on this machine, not which of the gaps it was. So no gap changes its name for it.
 
+use crate::blame_report::failure_reason;
 use crate::function_tracer::tracer;
 use crate::trace_clock;
 use apply::tracing::{Setting, Wanted};
@@ -44,7 +45,7 @@ pub fn look_for_hwlat(
             (report, left_behind)
         }
         Err(error) => {
-            report.why = Some(format!("{}: {}", error.what, error.why));
+            report.why = Some(failure_reason(&error));
             (report, None)
         }
     }
@@ -79,14 +80,14 @@ fn look(
         Way::Read,
     )
     .map_err(|error| untraceable(session, error))?;
-    let (stop, begun) = (session::stop_flag(), Instant::now());
-    while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
+    let (stop, start) = (session::stop_flag(), Instant::now());
+    while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(
-            time.saturating_sub(begun.elapsed())
+            time.saturating_sub(start.elapsed())
                 .min(Duration::from_millis(100)),
         );
     }
-    report.duration_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    report.duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     instance.stop()?;
     recorder.ends();
     recorder

@@ -1,7 +1,7 @@
 //! `--until`: the first gap that is too long ends the run, and what the kernel did around it is shown.
 //!
 //! A probe's sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
-//! push out what is asked about. A program's gap is found in the stream of events, some ten milliseconds after it.
+//! push out what matters. A program's gap is found in the stream of events, some ten milliseconds after it.
 
 use crate::event_stream::TraceEnd;
 use crate::trace_clock::TraceClock;
@@ -144,7 +144,7 @@ struct Around {
     left_out_after: usize,
 }
 
-/// What the CPU did shortly before and in the gap, and what others did to it meanwhile.
+/// What the CPU did shortly before and in the gap, and what others did to it during that time.
 fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
     let reader = &trace.kernel.reader;
     let names = &trace.kernel.catalogue.names;

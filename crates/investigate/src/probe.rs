@@ -131,7 +131,7 @@ impl<'s> ProbeRun<'s, '_> {
         &self,
         kernel: Result<&'k KernelEvents<'k>, &Failure>,
     ) -> Result<Trace<'s, 'k>, Failure> {
-        let begun = kernel.map_err(Failure::clone).and_then(|kernel| {
+        let started = kernel.map_err(Failure::clone).and_then(|kernel| {
             let stream = EventStream::begin(
                 self.session,
                 self.options,
@@ -142,9 +142,9 @@ impl<'s> ProbeRun<'s, '_> {
             )?;
             Ok((stream, kernel))
         });
-        match begun {
+        match started {
             Err(error) if !can_do_without(&error) => Err(error),
-            begun => Ok(begun),
+            started => Ok(started),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'s> ProbeRun<'s, '_> {
         }
     }
 
-    /// Measures, and empties the buffers of the trace meanwhile.
+    /// Measures, and empties the buffers of the trace during the measurement.
     fn measure(
         &self,
         trace: &mut Trace,

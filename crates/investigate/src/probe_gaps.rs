@@ -63,13 +63,13 @@ impl ProbeGaps {
     }
 
     /// Hands on what was seen since the last time. Until when everything is known of all these CPUs; 0 before the last of them
-    /// has begun.
+    /// has started.
     pub fn hand_on(&self, join: &mut GapJoin, cpus: usize) -> u64 {
         let windows = self.windows.borrow();
         if windows.len() < cpus {
             return 0;
         }
-        if !join.has_begun() {
+        if !join.has_started() {
             join.begin(windows.values().map(target).collect());
         }
         for (cpu, gaps) in self.gaps.take() {
@@ -88,7 +88,7 @@ impl ProbeGaps {
     }
 }
 
-/// Who is asked about on a CPU. Gaps and the end of the window are told later.
+/// What is watched on a CPU. Gaps and the end of the window follow later.
 fn target(window: &Window) -> Target {
     Target {
         cpu: window.cpu.0,

@@ -27,7 +27,7 @@ pub type Source<'a, 'k> = Result<(EventStream<'a>, &'k KernelEvents<'k>, GapJoin
 /// The same at the end.
 type Seen<'k> = Result<(TraceEnd<'k>, GapJoin<'k>), (Failure, Waits)>;
 
-/// The clock of the trace; where there is none the one that nobody slews.
+/// The clock of the trace; without one the clock that is never slewed.
 fn clock_of(source: &Source) -> TraceClock {
     source
         .as_ref()
@@ -163,7 +163,7 @@ impl<'a> ProgramWatch<'a> {
                     stream.drain(u64::MAX, join);
                     if self.options.until.is_some() {
                         // A program that runs undisturbed has no event that says so.
-                        join.pass(stream.told_ns());
+                        join.pass(stream.joined_ns());
                     }
                     if join.found().is_some() {
                         return Ok(ControlFlow::Break(()));

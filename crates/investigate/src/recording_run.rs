@@ -61,7 +61,7 @@ impl RecordingRun {
         }))
     }
 
-    /// Lets it run until it ends, the time is over or a signal comes; `each` is called again and again meanwhile. A command
+    /// Lets it run until it ends, the time is over or a signal comes; `each` is called again and again until then. A command
     /// that still runs is ended. `cpus` are those that are recorded.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl RecordingRun {
         duration: Option<Duration>,
         each: &mut dyn FnMut() -> Result<(), Failure>,
     ) -> Result<Launch<RunEnd>, Failure> {
-        let begun = Instant::now();
+        let start = Instant::now();
         let pid = match self.child.map(Child::go) {
             None => None,
             Some(Launch::Running(pid)) => Some(pid),
@@ -88,7 +88,7 @@ impl RecordingRun {
             each()?;
             Ok(ControlFlow::Continue(()))
         });
-        let duration = begun.elapsed();
+        let duration = start.elapsed();
         if let Some(pid) = pid.filter(|_| !is_over) {
             child::end(pid);
         }

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 /// A clock that the trace and the sampler can both read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TraceClock {
-    /// `CLOCK_MONOTONIC_RAW`: nobody slews it (`trace_clock` has it since 4.2).
+    /// `CLOCK_MONOTONIC_RAW`: the kernel never slews it (`trace_clock` has it since 4.2).
     #[default]
     MonoRaw,
     /// `CLOCK_MONOTONIC`
@@ -78,9 +78,9 @@ impl TraceClock {
 }
 
 /// What sets it. Without a wish each is tried, the best one last: the kernel refuses what it does not have, and
-/// [`in_force`] says which one stands.
-pub fn settings(asked: Option<TraceClock>) -> Vec<Setting> {
-    match asked {
+/// [`in_force`] says which one is active.
+pub fn settings(named: Option<TraceClock>) -> Vec<Setting> {
+    match named {
         Some(clock) => vec![Setting::must("trace_clock", clock.name())],
         None => {
             let worst_first = ALL.iter().rev();
@@ -91,7 +91,7 @@ pub fn settings(asked: Option<TraceClock>) -> Vec<Setting> {
     }
 }
 
-/// The clock of a trace, by the text of its `trace_clock`, where the one in force stands in brackets.
+/// The clock of a trace, by the text of its `trace_clock`, where the active one is in brackets.
 ///
 /// # Errors
 /// It is none that can be read here.

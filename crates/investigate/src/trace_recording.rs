@@ -182,22 +182,22 @@ fn wanted_events(
     tracefs: &Tracefs,
 ) -> Result<Catalogue, Failure> {
     let root = session.root();
-    let asked: Vec<String> = options
+    let named: Vec<String> = options
         .events
         .iter()
         .map(|event| event.replace(':', "/"))
         .collect();
     let top = tracefs.file(".");
-    let mut wanted: Vec<&str> = asked
+    let mut wanted: Vec<&str> = named
         .iter()
         .map(String::as_str)
         .filter(|event| *event != "all")
         .collect();
     let systems;
-    if wanted.len() < asked.len() {
+    if wanted.len() < named.len() {
         systems = root.names(&format!("{top}/events"))?.unwrap_or_default();
         wanted.extend(systems.iter().map(String::as_str));
-    } else if asked.is_empty() && options.tracer.is_none() {
+    } else if named.is_empty() && options.tracer.is_none() {
         wanted.extend(usual);
     }
     if let Some(tracer) = &options.tracer {
@@ -218,13 +218,13 @@ fn wanted_events(
         error => untraceable(session, error),
     })?;
     // `all` means what there is: a directory without events is none that is missing.
-    if asked.iter().any(|event| event == "all") {
+    if named.iter().any(|event| event == "all") {
         known.absent.clear();
     }
     let missing: Vec<&String> = known
         .absent
         .iter()
-        .filter(|absent| asked.contains(absent))
+        .filter(|absent| named.contains(absent))
         .collect();
     if let Some(first) = missing.first() {
         return Err(absent(first));

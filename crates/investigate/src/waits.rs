@@ -89,7 +89,7 @@ impl Waits {
         }
     }
 
-    /// The answer: what they waited is stolen, and nobody says who had it. Threads of one program that wait at the same
+    /// The answer: the time that they waited is stolen, by an unknown thread. Threads of one program that wait at the same
     /// time, or for each other, wait for no more than the time in which none of them ran.
     pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> Answer {
         let of = |cpu: CpuId| {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB meanwhile at the very most.
+/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB in that time at most.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What ended a run.
@@ -33,7 +33,7 @@ pub fn watch_loop<E>(
     mut has_ended: impl FnMut() -> bool,
     mut each: impl FnMut() -> Result<ControlFlow<()>, E>,
 ) -> Result<EndReason, E> {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         // What the kernel tells of a process is gone when that has been buried, so it is looked at before.
         if each()?.is_break() {
@@ -45,7 +45,7 @@ pub fn watch_loop<E>(
         if stop.load(Ordering::Relaxed) {
             return Ok(EndReason::Signal);
         }
-        let left = duration.map_or(PAUSE, |duration| duration.saturating_sub(begun.elapsed()));
+        let left = duration.map_or(PAUSE, |duration| duration.saturating_sub(start.elapsed()));
         if left.is_zero() {
             return Ok(EndReason::Time);
         }

@@ -1,7 +1,7 @@
 //! What the results of a study about knobs show, as text and as JSON.
 
-use crate::Screen;
 use super::{CellJson, cells};
+use crate::Screen;
 use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
 use experiment::{Outcome, result_set};
 use serde::Serialize;
