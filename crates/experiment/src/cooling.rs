@@ -1,7 +1,6 @@
 //! The rest before each run of a study: a fixed time, then until the machine has cooled where the file asks for that.
 
-use crate::runs::rest;
-use crate::study_plan::duration_text;
+use machine::duration_text;
 use machine::temperatures::{Temperature, hottest};
 use session::Session;
 use std::ops::ControlFlow;
@@ -79,6 +78,18 @@ fn cooled(
         last = told;
     }
     last
+}
+
+/// Leaves the machine alone for a while.
+pub fn rest(time: Duration, stop: &AtomicBool) {
+    let begun = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let left = time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(200)));
+    }
 }
 
 #[cfg(test)]

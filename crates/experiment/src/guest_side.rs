@@ -3,7 +3,7 @@
 
 use crate::forecast::Forecast;
 use crate::guest_task::{FILE, GuestIdentity, GuestMessage, MOST_BYTES, Refusal, STUDY, Task};
-use crate::{StudyFile, runs};
+use crate::{StudyFile, cooling, runs};
 use guest::qemu::PORT;
 use root::first::Port;
 use root::{Failure, Status, input};
@@ -74,7 +74,7 @@ fn one(
     forecast
         .possible(session, cell)
         .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
-    runs::rest(forecast.study.cool_down, stop);
+    cooling::rest(forecast.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }

@@ -2,11 +2,11 @@
 
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
 use crate::open_study::OpenStudy;
-use crate::study_plan::duration_text;
 use crate::{cooling, measurement};
 use apply::Which;
 use apply::guard::{Guard, Watch};
 use machine::CpuSet;
+use machine::duration_text;
 use machine::temperatures::hottest;
 use measure::load::Load;
 use plan::{Intent, Plan};
@@ -264,17 +264,5 @@ fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failu
             undone.failed.join("; "),
             "look at what is named above, then `quietcore undo`; results that are there stay",
         )),
-    }
-}
-
-/// Leaves the machine alone for a while.
-pub fn rest(time: Duration, stop: &AtomicBool) {
-    let begun = Instant::now();
-    while !stop.load(Ordering::Relaxed) {
-        let left = time.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(200)));
     }
 }

@@ -3,7 +3,6 @@
 use crate::forecast::Forecast;
 use crate::reboots;
 use session::Session;
-use std::time::Duration;
 use study::{Record, Schedule};
 
 /// A study with its order, compared with the machine that it is to run on.
@@ -61,17 +60,5 @@ pub fn repetition_text(count: usize) -> String {
     match count {
         1 => "once".to_owned(),
         count => format!("{count} times"),
-    }
-}
-
-/// A length of time for people, rounded up.
-#[must_use]
-pub fn duration_text(time: Duration) -> String {
-    let seconds = time.as_millis().div_ceil(1_000);
-    match seconds {
-        0 => "no time".to_owned(),
-        1..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds.div_ceil(60)),
-        _ => format!("{} h", seconds.div_ceil(3_600)),
     }
 }

@@ -2,8 +2,9 @@
 
 use crate::forecast::Forecast;
 use crate::remote::BoardOptions;
+use crate::study_run::StudyRun;
 use crate::vm::VmOptions;
-use crate::{Consent, ShowOutcome, StudyFile, StudyPlan, local, remote, study_plan, vm};
+use crate::{ShowOutcome, StudyFile, StudyPlan, local, remote, study_plan, vm};
 use root::{Failure, Status};
 use session::Session;
 use std::path::Path;
@@ -17,20 +18,6 @@ pub enum Venue {
     Vm(VmOptions),
     /// On another machine, over ssh.
     Board(BoardOptions),
-}
-
-/// A study to run.
-pub struct StudyRun<'a> {
-    /// The study.
-    pub study: StudyFile,
-    /// Its file, for messages.
-    pub file: &'a Path,
-    /// The directory of the results.
-    pub out: &'a Path,
-    /// Where it runs.
-    pub venue: &'a Venue,
-    /// Whether this machine may be restarted.
-    pub consent: Consent,
 }
 
 /// Computes what a study makes where it is to run. Nothing runs.
@@ -49,9 +36,14 @@ pub fn plan(session: &Session, study: StudyFile, file: &Path, venue: &Venue) -> 
 ///
 /// # Errors
 /// A study that is impossible there, a directory of something else, or a run that failed.
-pub fn run(session: &Session, run: StudyRun, show: &mut ShowOutcome) -> Result<Status, Failure> {
+pub fn run(
+    session: &Session,
+    venue: &Venue,
+    run: StudyRun,
+    show: &mut ShowOutcome,
+) -> Result<Status, Failure> {
     let stop = session::stop_flag();
-    match run.venue {
+    match venue {
         Venue::Here => local::carry_out(session, run.out, run.consent, stop, show, || {
             Forecast::of(session, run.study, run.file)
         }),

@@ -109,14 +109,9 @@ impl BlameReport {
     }
 }
 
-/// What failed, and why; the JSON has no advice.
-pub fn failure_reason(failure: &Failure) -> String {
-    format!("{}: {}", failure.what, failure.why)
-}
-
 #[allow(clippy::ref_option)] // The form of the argument is serde's.
 fn reason<S: Serializer>(failure: &Option<Failure>, serializer: S) -> Result<S::Ok, S::Error> {
-    failure.as_ref().map(failure_reason).serialize(serializer)
+    failure.as_ref().map(Failure::reason).serialize(serializer)
 }
 
 #[cfg(test)]

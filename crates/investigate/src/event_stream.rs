@@ -2,32 +2,27 @@
 //! with what was seen of the watched threads.
 
 use crate::blame_options::BlameOptions;
+use crate::buffer_drain;
 use crate::function_tracer::{self, FunctionTrace, FunctionTraceEnd};
 use crate::gap_join::GapJoin;
-use crate::limit_gap::Stopper;
 use crate::trace_clock::{self, TraceClock};
 use crate::trace_settings;
 use crate::trace_settings::Watched;
 use blame::{Functions, Reader};
-use events::Event;
 use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
-use measure::Note;
+use measure::{Hit, Note, Trip};
 use root::Root;
 use root::{Failure, Status};
 use session::Session;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
 use tracing::instance::{Instance, found};
 use tracing::ipi_senders::{IpiSenders, SendersReport};
 use tracing::refusal::untraceable;
 
-/// How long one emptying may take where events come as fast as they are read.
-const AT_ONCE: Duration = Duration::from_millis(200);
-/// Events that are joined before the buffers are looked at again: while they are, the kernel's must not fill.
-const SOME: usize = 10_000;
 /// How often the names of threads are read from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
 /// Pages of each CPU that stay for what `--until` shows: some thousand events.
@@ -204,7 +199,7 @@ impl<'r> EventStream<'r> {
     }
 
     fn take(&mut self, until_ns: u64, join: &mut GapJoin) -> Result<(), TraceError> {
-        take(&mut self.recorder, until_ns, self.clock, |event| {
+        buffer_drain::take(&mut self.recorder, until_ns, self.clock, |event| {
             join.event(&event)
         })?;
         self.functions.take(until_ns, self.clock, join)
@@ -275,32 +270,12 @@ impl<'r> EventStream<'r> {
     }
 }
 
-/// Takes out of the buffers what is there, and gives out what lies before that time. Until when all of it was given out.
-///
-/// # Errors
-/// A buffer that cannot be read.
-pub(super) fn take(
-    recorder: &mut Recorder,
-    until_ns: u64,
-    clock: TraceClock,
-    mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
-) -> Result<u64, TraceError> {
-    let (start, mut passed_ns) = (Instant::now(), 0);
-    loop {
-        let drained = recorder.drain(|| clock.now_ns())?;
-        let waited = recorder.waiting();
-        let until_ns = until_ns.min(recorder.told_ns());
-        let is_all = recorder.take(Some(until_ns), SOME, &mut each);
-        if is_all {
-            passed_ns = until_ns;
-        }
-        if (drained == Drained::Empty && is_all) || start.elapsed() >= AT_ONCE {
-            return Ok(passed_ns);
-        }
-        if is_all && recorder.waiting() == waited {
-            recorder.is_full();
-            return Ok(passed_ns);
-        }
+/// Stops a trace. It is open before the run begins, and closed before the trace is taken down.
+pub struct Stopper(pub OwnedFd);
+
+impl Trip for Stopper {
+    fn hit(&self, _: &Hit) {
+        let _ = rustix::io::write(&self.0, b"0");
     }
 }
 

@@ -5,8 +5,7 @@
 //! only in the trace that all share: that one is used where no other program uses it, and restored afterwards.
 
 use crate::blame_options::{BlameOptions, FunctionOptions, LONGEST_GAPS};
-use crate::blame_report::failure_reason;
-use crate::event_stream;
+use crate::buffer_drain;
 use crate::gap_join::GapJoin;
 use crate::trace_clock::{self, TraceClock};
 use apply::tracing::{Setting, Wanted};
@@ -79,7 +78,7 @@ fn hold_tracer<'s>(
 ) -> Result<Result<(Instance<'s>, HeldTracer), String>, Failure> {
     let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
-        return Ok(Err(failure_reason(&error)));
+        return Ok(Err(error.reason()));
     }
     let possible = machine
         .topology
@@ -104,7 +103,7 @@ fn hold_tracer<'s>(
             }
             instance.take_down()?;
         }
-        Err(error) => return Ok(Err(failure_reason(&error))),
+        Err(error) => return Ok(Err(error.reason())),
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
         return Ok(Err(format!(
@@ -114,7 +113,7 @@ fn hold_tracer<'s>(
     let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
     Ok(match Instance::begin(session, found(session)?, &top) {
         Ok(instance) => Ok((instance, HeldTracer::at(Place::Top))),
-        Err(error) => Err(failure_reason(&error)),
+        Err(error) => Err(error.reason()),
     })
 }
 
@@ -280,7 +279,7 @@ impl FunctionTrace {
         let Some(source) = &mut self.source else {
             return Ok(());
         };
-        let passed_ns = event_stream::take(&mut source.recorder, until_ns, clock, |event| {
+        let passed_ns = buffer_drain::take(&mut source.recorder, until_ns, clock, |event| {
             join.function(&event);
             ControlFlow::Continue(())
         })?;
@@ -343,7 +342,7 @@ impl FunctionTraceEnd {
 /// The report of a tracer that could not run, for that reason.
 pub fn without_tracer(why: &Failure) -> FunctionsReport {
     FunctionsReport {
-        why: Some(failure_reason(why)),
+        why: Some(why.reason()),
         ..FunctionsReport::default()
     }
 }

@@ -3,7 +3,6 @@
 //! It stops interrupts on these CPUs for half of its time, so it runs only on request, and after the probe: what it finds says
 //! that such a thing happens on this machine, not which of the gaps it was. So no gap changes its name for it.
 
-use crate::blame_report::failure_reason;
 use crate::function_tracer::tracer;
 use crate::trace_clock;
 use apply::tracing::{Setting, Wanted};
@@ -45,7 +44,7 @@ pub fn look_for_hwlat(
             (report, left_behind)
         }
         Err(error) => {
-            report.why = Some(failure_reason(&error));
+            report.why = Some(error.reason());
             (report, None)
         }
     }

@@ -5,6 +5,7 @@
 
 mod blame_options;
 mod blame_report;
+mod buffer_drain;
 mod child;
 mod cure_context;
 mod event_stream;

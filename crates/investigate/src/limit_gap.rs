@@ -7,11 +7,9 @@ use crate::event_stream::TraceEnd;
 use crate::trace_clock::TraceClock;
 use blame::{Answer, Class, CpuAnswer, Gap, Story};
 use events::{Event, Lines, Record, Unit};
-use measure::{Hit, Trip};
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::os::fd::OwnedFd;
 
 /// Lines that are shown at most.
 const MOST: usize = 40;
@@ -23,15 +21,6 @@ const LAST: usize = 10;
 const CAUSE_NS: u64 = 1_000_000;
 /// The last event of an interruption may come this long after the probe has gone on.
 const AFTER_NS: u64 = 2_000;
-
-/// Stops a trace. It is open before the run begins, and closed before the trace is taken down.
-pub struct Stopper(pub OwnedFd);
-
-impl Trip for Stopper {
-    fn hit(&self, _: &Hit) {
-        let _ = rustix::io::write(&self.0, b"0");
-    }
-}
 
 /// The gap that ended the run.
 #[derive(Debug, Serialize)]

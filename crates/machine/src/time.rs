@@ -61,6 +61,18 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A length of time for people, rounded up.
+#[must_use]
+pub fn duration_text(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1_000);
+    match seconds {
+        0 => "no time".to_owned(),
+        1..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3_600)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{parse_duration, utc_text};

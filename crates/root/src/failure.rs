@@ -61,6 +61,12 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What failed and why, in one line.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        format!("{}: {}", self.what, self.why)
+    }
+
     /// A failure with its three parts.
     pub fn new(
         status: Status,

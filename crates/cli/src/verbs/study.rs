@@ -10,7 +10,8 @@ mod which_knob;
 
 use crate::{CommandError, Screen, Status};
 use clap::{Subcommand, ValueEnum};
-use experiment::{Consent, Role, StudyFile, StudyPlan, StudyRun, duration_text, repetition_text};
+use experiment::{Consent, Role, StudyFile, StudyPlan, StudyRun, repetition_text};
+use machine::duration_text;
 use serde::Serialize;
 use session::Session;
 use std::path::{Path, PathBuf};
@@ -136,10 +137,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 study,
                 file,
                 out,
-                venue: &venue.venue()?,
                 consent: consent(*reboot),
             };
-            experiment::run(session, run, &mut |outcome| outcome_view::show(outcome, screen))
+            experiment::run(session, &venue.venue()?, run, &mut |outcome| {
+                outcome_view::show(outcome, screen)
+            })
         }
         What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, session, screen),
         What::InGuest => experiment::run_in_guest(session),

@@ -2,8 +2,8 @@
 
 use super::link::{LinkSession, Received, Ssh, Trouble};
 use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
+use crate::cooling::rest;
 use crate::directory::Directory;
-use crate::runs::rest;
 use root::{Failure, Status};
 use session::Session;
 use std::path::Path;

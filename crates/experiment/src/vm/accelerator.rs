@@ -1,6 +1,6 @@
 //! Who is the processor of the guests: this machine's own, where it is of use to them, or one that is emulated.
 
-use super::bench::{Kernel, not_started};
+use super::kernel::{Kernel, not_started};
 use guest::qemu::{self, Accelerator, PROGRAM, QUIT, Sizes};
 use root::Failure;
 use std::io::{Read as _, Write as _};

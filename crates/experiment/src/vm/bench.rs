@@ -3,10 +3,11 @@
 
 use super::VmOptions;
 use super::accelerator::accelerator;
+use super::kernel::Kernel;
 use crate::StudyFile;
 use crate::forecast::Forecast;
 use guest::image::{self, HEAD_BYTES};
-use guest::qemu::{Accelerator, PROGRAM, Sizes};
+use guest::qemu::{Accelerator, Sizes};
 use machine::{CpuSet, Kernel as Known, Machine, Topology};
 use root::{Failure, input};
 use session::isolation::existing_cpus;
@@ -32,15 +33,6 @@ pub struct Bench {
     pub program: Vec<u8>,
     /// How long a guest may be silent beyond what its runs take.
     pub patience: Duration,
-}
-
-/// A kernel's image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What it says that it is.
-    pub release: String,
 }
 
 impl Bench {
@@ -191,17 +183,4 @@ fn program(named: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let bytes = input::bytes(path, MOST_PROGRAM).map_err(|error| refused(error.to_string()))?;
     guest::program::check(&bytes).map_err(|error| refused(error.to_string()))?;
     Ok(bytes)
-}
-
-/// QEMU cannot be started.
-pub fn not_started(error: &std::io::Error) -> Failure {
-    let why = match error.kind() {
-        std::io::ErrorKind::NotFound => "it is not installed".to_owned(),
-        _ => error.to_string(),
-    };
-    Failure::usage(
-        format!("{PROGRAM} cannot be started"),
-        why,
-        "install it: Debian and Ubuntu call the package qemu-system-x86, Fedora qemu-system-x86-core, Arch qemu-system-x86",
-    )
 }

@@ -1,6 +1,6 @@
 //! One guest, from its start to its end: what it says is heard while it comes, and whatever happens to it has a time limit.
 
-use super::bench::not_started;
+use super::kernel::not_started;
 use crate::child_output::{ChildOutput, next_part, start};
 use crate::guest_task::GuestMessage;
 use guest::frames::Frames;

@@ -109,10 +109,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         study,
         file: &file,
         out: &args.options.out,
-        venue: &args.venue.venue()?,
         consent: consent(args.reboot),
     };
-    experiment::run(session, run, &mut |outcome| outcome_view::show(outcome, screen))
+    experiment::run(session, &args.venue.venue()?, run, &mut |outcome| {
+        outcome_view::show(outcome, screen)
+    })
 }
 
 fn levels(args: &Args) -> Result<Levels, CommandError> {
