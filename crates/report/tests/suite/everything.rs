@@ -84,7 +84,7 @@ const PARTS: [(&str, &str); 27] = [
     ),
     (
         "claim about gaps",
-        "the claim of 0.002 is not shown yet, it would take 24 min in all",
+        "the claim of 0.002 is not shown yet, it would take 25 min in all",
     ),
     ("stolen", "17.7 ms taken by others"),
     (
