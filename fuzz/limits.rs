@@ -20,7 +20,7 @@ const REQUEST_BYTES: usize = 1 << 30;
 const MORE_MEMORY: &[(&str, usize)] = &[
     // A decoder of xz may have 100 MiB (`MAX_DECODER_KIB` of crates/root/src/archive.rs), and the tree of files comes on top.
     ("archives", 144 << 20),
-    // bitcalc may have 64 MiB on its stack (`MOST_HELD` of crates/cli/src/front_ends/bitcalc.rs), a byte for each bit.
+    // bitcalc may have 64 MiB on its stack (`MOST_HELD` of crates/compat/src/bitcalc.rs), a byte for each bit.
     ("arguments", 96 << 20),
     ("packed_files", 144 << 20),
 ];

@@ -62,11 +62,6 @@ pub fn main() -> std::process::ExitCode {
     screen.ended(status).into()
 }
 
-/// A length of time in nanoseconds, as much as 64 bits hold.
-fn nanoseconds(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Where a command writes that runs beside ours: to standard error where standard output gets our JSON.
 fn command_output(form: Form) -> Option<BorrowedFd<'static>> {
     (form == Form::Json).then(rustix::stdio::stderr)

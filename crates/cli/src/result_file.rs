@@ -28,9 +28,9 @@ impl ResultFile {
                 "give the result another one, such as .json",
             ));
         }
-        let is_file = root::output::check(path).map_err(refused)? == Place::File;
+        let is_file = root::output::check_named(path)? == Place::File;
         if is_file {
-            root::output::check(&page).map_err(refused)?;
+            root::output::check_named(&page)?;
         }
         Ok(ResultFile {
             json: path.to_owned(),
@@ -94,13 +94,4 @@ fn incomplete(path: &Path, error: &RootError) -> CommandError {
         format!("{error}; it holds at most what was measured earlier"),
         "the result was printed above; make room for its file, and measure again",
     )
-}
-
-/// A file that cannot be written, found out before anything is done.
-pub fn refused(error: RootError) -> CommandError {
-    CommandError {
-        status: Status::Usage,
-        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
-        ..error.into()
-    }
 }

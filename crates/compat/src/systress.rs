@@ -77,7 +77,8 @@ fn wanted(args: &[OsString]) -> Result<Wanted, Failure> {
             },
         }
     }
-    file.map(Wanted::Run)
+    file.filter(|file: &PathBuf| !file.as_os_str().is_empty())
+        .map(Wanted::Run)
         .ok_or_else(|| wrong("there is no configuration file: name one with --cfg"))
 }
 

@@ -239,7 +239,7 @@ impl Isolated {
     }
 }
 
-/// A cell that asks about knobs is made of exactly those that its name says. It was forecast so, which is some time ago.
+/// A cell that asks about knobs is made of exactly those that its name says. The forecast found that earlier, and the machine may have changed since.
 fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),

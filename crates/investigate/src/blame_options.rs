@@ -120,11 +120,6 @@ impl BlameOptions {
 
     /// The length that ends the run, in nanoseconds.
     pub(crate) fn limit_ns(&self) -> Option<u64> {
-        self.until.map(nanoseconds)
+        self.until.map(machine::nanoseconds)
     }
-}
-
-/// As much as 64 bits hold.
-pub(crate) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,6 @@
 //! A probe spins on the watched CPUs and records every gap.
 
-use crate::blame_options::{BlameOptions, DEFAULT_DURATION, ProbeOptions, Stage, nanoseconds};
+use crate::blame_options::{BlameOptions, DEFAULT_DURATION, ProbeOptions, Stage};
 use crate::blame_report::BlameReport;
 use crate::cure_context::cure_context;
 use crate::event_stream::{EventStream, KernelEvents, TraceEnd, can_do_without, kernel_events};
@@ -13,6 +13,7 @@ use crate::trace_clock::TraceClock;
 use crate::trace_settings::Watched;
 use blame::{Answer, Counted, Question, Reader};
 use events::{Formats, NoNames};
+use machine::nanoseconds;
 use machine::{CpuSet, Machine};
 use measure::{Break, Environment, Level, Measurement, Note, Request, Trip};
 use root::{Failure, Status};

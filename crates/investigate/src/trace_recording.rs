@@ -3,12 +3,13 @@
 //! Pages go from the kernel's buffers to the disk as they fill, so no record is too long for the memory; nothing of ours runs
 //! on the traced CPUs where there are others, and nothing waits in the kernel for data, which would wake it from there.
 
-use crate::blame_options::{CommandOptions, nanoseconds};
+use crate::blame_options::CommandOptions;
 use crate::child::Launch;
 use crate::recording_run::RecordingRun;
 use crate::watch_loop::EndReason;
 use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};
+use machine::nanoseconds;
 use machine::{CpuSet, Machine};
 use measure::Note;
 use root::output::{Draft, Readers};

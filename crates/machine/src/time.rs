@@ -61,6 +61,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A length of time in nanoseconds, as much as 64 bits hold.
+#[must_use]
+pub fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// A length of time for people, rounded up.
 #[must_use]
 pub fn duration_text(time: Duration) -> String {

@@ -2,8 +2,7 @@
 
 use crate::choices::Deadline;
 use crate::lane::{IfRefused, Lane};
-use machine::{Policy, parse_duration};
-use std::time::Duration;
+use machine::{Policy, nanoseconds, parse_duration};
 
 /// Policy of the samplers, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +79,6 @@ fn parse_deadline(text: Option<&str>) -> Result<Deadline, String> {
             "a runtime of {runtime} does not fit into a period of {period}"
         )),
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

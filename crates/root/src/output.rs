@@ -5,10 +5,10 @@
 
 mod folder;
 
-use crate::RootError;
 use crate::attributes;
 use crate::destination::Destination;
 use crate::state::{sync, write_all};
+use crate::{Failure, RootError, Status};
 pub use folder::make_folder;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -96,6 +96,18 @@ pub enum Place {
     File,
     /// A device or a pipe: what is written to it cannot be taken back.
     Special,
+}
+
+/// As [`check`], for a file that an option names.
+///
+/// # Errors
+/// Wrong usage, whatever is in the way: nothing was done.
+pub fn check_named(path: &Path) -> Result<Place, Failure> {
+    check(path).map_err(|error| Failure {
+        status: Status::Usage,
+        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
+        ..error.into()
+    })
 }
 
 /// Makes sure, before hours of work, that a file can be written at `path`: that its folder takes a new file with

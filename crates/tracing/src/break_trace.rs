@@ -6,7 +6,7 @@
 use crate::instance::{Instance, found};
 use apply::tracing::{Setting, Wanted};
 use measure::{Hit, Kind, Level, Measurement, Note, Trip};
-use root::{Failure, RootError, Status};
+use root::{Failure, Status};
 use session::Session;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
@@ -120,7 +120,7 @@ impl BreakTrace {
     /// A file for the trace that cannot be written, a required trace that cannot be had: nothing was done.
     pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<Frozen<'_>, Note>, Failure> {
         if let Some(file) = &self.file {
-            root::output::check(file).map_err(unwritable)?;
+            root::output::check_named(file)?;
         }
         let started = match self.which {
             WhichTrace::Own => own(session, cpus, self.file),
@@ -130,15 +130,6 @@ impl BreakTrace {
             (Err(error), Need::Required) => Err(error),
             (started, _) => Ok(started.map_err(|error| unavailable(&error))),
         }
-    }
-}
-
-/// A file that cannot be written, found out before anything is done.
-fn unwritable(error: RootError) -> Failure {
-    Failure {
-        status: Status::Usage,
-        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
-        ..error.into()
     }
 }
 

@@ -66,8 +66,8 @@ pub struct IpiSenders<'s> {
 }
 
 impl<'s> IpiSenders<'s> {
-    /// Finds what reports the senders, and makes the kprobes where the kernel has no events. They are in the ledger, so that they go also when this
-    /// process is killed.
+    /// Finds what reports the senders, and makes the kprobes where the kernel has no events. They are in the ledger, so that
+    /// they go also when this process is killed.
     ///
     /// # Errors
     /// There is no tracing; another quietcore is at work. What the kernel refuses is in the report instead.

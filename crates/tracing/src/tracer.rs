@@ -96,7 +96,7 @@ fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
         Method::Timerlat => ("--interval", 100..=1_000_000),
         Method::Osnoise => ("--threshold", 1..=1_000_000),
     };
-    let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let ns = machine::nanoseconds(time);
     let micros = ns / 1_000;
     match ns.is_multiple_of(1_000) && range.contains(&micros) {
         true => Ok(micros),

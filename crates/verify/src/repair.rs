@@ -71,7 +71,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
         return Err(Failure::new(
             Status::Conflict,
             "nothing is in force any more",
-            "the partition was taken back while it was examined at",
+            "the partition was undone while it was examined",
             "run `quietcore check` again",
         ));
     };

@@ -5,7 +5,6 @@ mod report_view;
 
 use crate::kprobes_args::KprobesArgs;
 use crate::progress_bar::ProgressBar;
-use crate::result_file;
 use crate::{CommandError, Screen, Status};
 use clap::ValueEnum;
 use investigate::{
@@ -115,7 +114,7 @@ impl ClockWord {
 /// CPUs and processes that the machine lacks, a trace that cannot be read, a file that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.gaps.iter().chain(&args.html) {
-        root::output::check(path).map_err(result_file::refused)?;
+        root::output::check_named(path)?;
     }
     let options = args.options();
     let report = match (args.pid, args.command.as_slice()) {

@@ -8,8 +8,9 @@ mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::progress_bar::with_progress;
-use crate::result_file::{self, ResultFile};
-use crate::{CommandError, Screen, Status, nanoseconds};
+use crate::result_file::ResultFile;
+use crate::{CommandError, Screen, Status};
+use machine::nanoseconds;
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
@@ -95,7 +96,7 @@ impl Spinning {
     fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
-            root::output::check(path).map_err(result_file::refused)?;
+            root::output::check_named(path)?;
             request.gaps = Some(path);
         }
         Ok(())

@@ -240,7 +240,7 @@ impl BoardSide<'_> {
 
     /// Says what is new. Gives whether that was the end.
     fn tell(&mut self, telling: &mut Telling) -> Result<bool, Failure> {
-        // BoardRequest first: what is there when it has ended is all of it.
+        // Look first whether it has ended: what is there then is all of it.
         let has_ended = !self.runs();
         let bytes = self.state.size(PROGRESS)?.unwrap_or(0);
         // A line is said before each run and after the result of the one before.

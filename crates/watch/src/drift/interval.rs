@@ -26,7 +26,7 @@ impl Interval {
     pub const WRITES: Interval = Interval::new(20, Duration::from_millis(1), Duration::from_secs(2));
     /// Questions for what happened: a second after the last one at the latest, however dear that was ...
     pub const QUESTIONS: Interval = Interval::new(4, Duration::from_millis(100), Duration::from_secs(1));
-    /// ... and these when more has happened than there are [`super::BucketLevel`] for.
+    /// ... and these while the token bucket is empty.
     pub const FEWER_QUESTIONS: Interval =
         Interval::new(4_000, Duration::from_millis(200), Duration::from_secs(60));
 

@@ -1,6 +1,6 @@
 //! What a run shall prove, as it is written on the command line: `50us:1e-6`, or `1e-6 > 50us`.
 
-use crate::nanoseconds;
+use machine::nanoseconds;
 use machine::parse_duration;
 use measure::Claim;
 

@@ -1,6 +1,6 @@
 //! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
 
-use crate::nanoseconds;
+use machine::nanoseconds;
 use clap::ValueEnum;
 use machine::parse_duration;
 use measure::{Kind, Life, Request, SamplerPolicy, Sleep, parse_policy};

@@ -1,7 +1,7 @@
 //! `trace record`: the kernel's events into a `trace.dat`.
 
 use crate::kprobes_args::KprobesArgs;
-use crate::{CommandError, Screen, Status, result_file};
+use crate::{CommandError, Screen, Status};
 use investigate::{CommandOptions, Launch, RecordOptions, TraceRecording, note_text};
 use machine::parse_duration;
 use session::Session;
@@ -107,7 +107,7 @@ pub fn record(
     default_events: &[&str],
     screen: &Screen,
 ) -> Result<Launch<TraceRecording>, CommandError> {
-    root::output::check(&args.out).map_err(result_file::refused)?;
+    root::output::check_named(&args.out)?;
     let options = RecordOptions {
         cpus: args.cpus.clone(),
         events: args.event.clone(),

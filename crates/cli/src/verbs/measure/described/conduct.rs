@@ -4,7 +4,7 @@ use super::display::Display;
 use super::settle::Settled;
 use super::statistics;
 use super::{ResultFile, is_systress};
-use crate::nanoseconds;
+use machine::nanoseconds;
 use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine, Nanos};
 use measure::configuration::{Configuration, Memory};

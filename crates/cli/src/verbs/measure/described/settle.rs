@@ -3,6 +3,7 @@
 
 use super::statistics;
 use crate::{CommandError, Status};
+use machine::nanoseconds;
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
     Configuration, ConfigurationError, CpuLoad, Form, Program, Question, Sampler, Written,
@@ -252,8 +253,4 @@ impl Place<'_> {
         };
         Ok(format!("{}{name}/{file}", hierarchy.mount))
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
