@@ -1,9 +1,6 @@
 //! Options of `run` and `move`: how tasks are placed in a partition.
 
-use crate::CommandError;
-use machine::Machine;
 use session::comm_pattern::Pin;
-use session::partition::{Partition, Pins};
 use session::policy::{self, Policy};
 
 /// How a program or a task is placed inside the partition.
@@ -21,14 +18,4 @@ pub struct PlacementArgs {
     /// Pin threads with such names: 'io*=2'; may be given several times, the first that matches counts
     #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
     pub pin: Vec<Pin>,
-}
-
-impl PlacementArgs {
-    /// Its CPUs, each within the partition and online.
-    ///
-    /// # Errors
-    /// Expressions that do not parse, and CPUs that the partition does not have.
-    pub fn pins(&self, machine: &Machine, partition: &Partition) -> Result<Pins, CommandError> {
-        Pins::within(partition, machine, self.cpus.as_deref(), &self.pin)
-    }
 }

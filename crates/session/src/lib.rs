@@ -17,6 +17,7 @@ mod journal;
 pub mod own_process;
 pub mod partition;
 pub mod policy;
+pub mod program_run;
 mod recording_file;
 pub mod resize;
 mod rt_group;

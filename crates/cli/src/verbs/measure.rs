@@ -10,10 +10,10 @@ use crate::foreign::{WrittenAs, written_as};
 use crate::progress_bar::with_progress;
 use crate::result_file::ResultFile;
 use crate::{CommandError, Screen, Status};
-use machine::nanoseconds;
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
+use machine::nanoseconds;
 use machine::parse_duration;
 use machine::{CpuSet, Machine};
 use measure::{

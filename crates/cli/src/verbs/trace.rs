@@ -1,8 +1,6 @@
 //! `trace`: the raw thing. Reads traces of any origin: `trace.dat` files and the text of ftrace.
 
 mod asked;
-mod input;
-mod latency;
 mod longest_run;
 mod max_latency;
 mod record;

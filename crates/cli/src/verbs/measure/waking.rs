@@ -1,7 +1,7 @@
 //! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
 
-use machine::nanoseconds;
 use clap::ValueEnum;
+use machine::nanoseconds;
 use machine::parse_duration;
 use measure::{Kind, Life, Request, SamplerPolicy, Sleep, parse_policy};
 use std::time::Duration;

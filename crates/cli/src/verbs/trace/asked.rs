@@ -1,7 +1,7 @@
 //! What `longest-run` and `max-latency` share: whose time is asked about, and how an answer in JSON says what it rests on.
 
-use super::input::Account;
 use blame::{Stretch, ThreadFilter};
+use investigate::trace_input::Account;
 use serde::Serialize;
 use std::path::Path;
 

@@ -1,12 +1,12 @@
 //! `trace longest-run`: the article's awk, with its traps taken out.
 
 use super::asked::{Answer, Asked, Row};
-use super::input::{Account, longest_runs};
-use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, ThreadFilter};
 use investigate::Launch;
+use investigate::latency_trace::{Latency, Question};
+use investigate::trace_input::{Account, longest_runs};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! `trace max-latency`: how long threads waited for their CPU, which people read out of `sched_switch` lines by eye.
 
 use super::asked::{Answer, Asked, Row};
-use super::input::each_step;
-use super::latency::{Latency, Question};
 use super::{milliseconds, seconds};
 use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
+use investigate::latency_trace::{Latency, Question};
+use investigate::trace_input::each_step;
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;

@@ -1,10 +1,10 @@
 //! `trace report`: the events of a trace, worded as the kernel words them.
 
-use super::input::{Account, Trace, no_trace, open, parse, unreadable};
 use crate::{CommandError, Screen, Status};
 use events::dat::TraceFile;
 use events::text::{TextItem, TextReader};
 use events::{Event, Lines, Record, Unit};
+use investigate::trace_input::{Account, Trace, no_trace, open, parse, unreadable};
 use machine::{CpuId, CpuSet};
 use session::Session;
 use std::io::BufRead;

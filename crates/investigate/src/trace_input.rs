@@ -1,13 +1,12 @@
 //! A trace of any form, event by event.
 
-use super::latency::Latency;
-use crate::{CommandError, Status};
+use crate::latency_trace::Latency;
 use blame::{KernelEvent, LongestRun, Reader, Step, Stretch, ThreadChange, ThreadFilter};
 use events::Event;
 use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
-use root::Root;
 use root::mapped::{Mapped, mapped, when_cut};
+use root::{Failure, Root, Status};
 use session::Session;
 use std::io::BufRead;
 use std::path::Path;
@@ -64,7 +63,8 @@ impl Account {
         (!parts.is_empty()).then(|| format!("{}: a longer buffer loses less", parts.join(", ")))
     }
 
-    pub(super) fn lose(&mut self, count: Option<u64>) {
+    /// Counts lost events; `None` where their number is unknown.
+    pub fn lose(&mut self, count: Option<u64>) {
         match count {
             Some(count) => self.lost += count,
             None => self.lost_somewhere += 1,
@@ -76,12 +76,12 @@ impl Account {
 ///
 /// # Errors
 /// Wrong usage for a file that is not there.
-pub fn open(path: &Path) -> Result<Trace, CommandError> {
+pub fn open(path: &Path) -> Result<Trace, Failure> {
     if path == Path::new("-") {
         return Ok(Trace::Text(Box::new(std::io::stdin().lock())));
     }
     let refuse = |error: root::RootError| match error.errno() {
-        Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => CommandError::usage(
+        Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => Failure::usage(
             format!("{} cannot be read", report::safe(&path.display().to_string())),
             error.to_string(),
             "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
@@ -101,9 +101,9 @@ pub fn open(path: &Path) -> Result<Trace, CommandError> {
 ///
 /// # Errors
 /// Wrong usage: what is wrong with it.
-pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
+pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
-        CommandError::usage(
+        Failure::usage(
             format!(
                 "{} cannot be understood",
                 report::safe(&path.display().to_string())
@@ -136,11 +136,7 @@ fn available_bytes(root: &Root) -> Option<u64> {
 ///
 /// # Errors
 /// A file that is none, or cannot be read to its end; a text without a single event.
-pub fn each_step(
-    session: &Session,
-    path: &Path,
-    each: &mut dyn FnMut(&Step),
-) -> Result<Account, CommandError> {
+pub fn each_step(session: &Session, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
     match open(path)? {
         Trace::Dat(bytes) => of_dat(&parse(session, &bytes, path)?, each),
         Trace::Text(input) => of_text(input, path, each),
@@ -155,7 +151,7 @@ pub fn longest_runs(
     session: &Session,
     path: &Path,
     whose: &ThreadFilter,
-) -> Result<(Vec<Stretch>, Account), CommandError> {
+) -> Result<(Vec<Stretch>, Account), Failure> {
     let mut stepping = LongestRun::of(whose.clone());
     let mut each = |step: &Step| stepping.step(step);
     let account = match open(path)? {
@@ -192,7 +188,7 @@ fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &ThreadFilter) -> (Vec<Str
     (runs, account)
 }
 
-fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
     let reader = Reader::new(file.description.formats().0);
     let mut comms = file.description.comms();
     let correction = file.correction();
@@ -267,11 +263,7 @@ const fn lost<'a>(cpu: u32) -> Step<'a> {
     }
 }
 
-fn of_text(
-    input: Box<dyn BufRead>,
-    path: &Path,
-    each: &mut dyn FnMut(&Step),
-) -> Result<Account, CommandError> {
+fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
     let mut reader = TextReader::new(input);
     let mut account = Account::default();
     loop {
@@ -299,8 +291,8 @@ fn of_text(
 }
 
 /// Reading failed on the way.
-pub fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::usage(
+pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(
         format!(
             "{} cannot be read to its end",
             report::safe(&path.display().to_string())
@@ -311,8 +303,8 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
 }
 
 /// A text in which nothing is an event.
-pub fn no_trace(path: &Path) -> CommandError {
-    CommandError::usage(
+pub fn no_trace(path: &Path) -> Failure {
+    Failure::usage(
         format!("{} is no trace", report::safe(&path.display().to_string())),
         "no line of it is an event",
         "give it a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",

@@ -2,7 +2,8 @@
 //! appear, hands signals on, and gives back the program's status.
 
 use super::Ready;
-use crate::{Screen, Status};
+use crate::Session;
+use root::Status;
 use root::process::{self, News};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, Read};
@@ -15,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_secs(60);
 
 /// Stays until the program ends, and gives its status: 128 + n when signal n ended it.
-pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, screen: &mut Screen) -> Status {
+pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: &Session) -> Status {
     // Until the program is itself, its threads are not.
     let mut nothing = [0];
     let _ = started.read(&mut nothing);
@@ -28,7 +29,7 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, screen: &
             News::Lives => {}
         }
         let wait = if watch.looks() { LOOK } else { REST };
-        watch.look(child, screen);
+        watch.look(child, session);
         let Some(signal) = process::next_signal(wait) else {
             continue;
         };
@@ -39,7 +40,7 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, screen: &
     };
     for (place, (glob, _)) in ready.pins.named.iter().enumerate() {
         if !watch.matched.contains(&place) {
-            screen.note(&format!("note: no thread was ever named {}\n", glob.text()));
+            session.note(&format!("note: no thread was ever named {}\n", glob.text()));
         }
     }
     Status::Program(ended)
@@ -68,13 +69,13 @@ impl<'a> Watch<'a> {
         !self.over
     }
 
-    fn look(&mut self, child: u32, screen: &mut Screen) {
+    fn look(&mut self, child: u32, session: &Session) {
         if self.over {
             return;
         }
         if !matches!(self.ready.root.kind(&self.ready.partition.path), Ok(Some(_))) {
             // What was taken back stays taken back.
-            screen.note("note: the partition was taken back; threads are no longer pinned\n");
+            session.note("note: the partition was taken back; threads are no longer pinned\n");
             self.over = true;
             return;
         }
@@ -117,7 +118,7 @@ impl<'a> Watch<'a> {
             match root::sched::set_affinity(*tid, cpus.words()) {
                 Ok(()) => drop(self.matched.insert(place)),
                 Err(libc::ESRCH) => {}
-                Err(errno) => screen.note(&format!(
+                Err(errno) => session.note(&format!(
                     "note: thread {tid} ({}) matches {} but cannot be pinned to CPU {cpus}: {}\n",
                     report::safe(comm),
                     glob.text(),

@@ -1,0 +1,333 @@
+//! Starts a program in a partition.
+//!
+//! The process places itself and then becomes the program, so that signals, terminal and exit status are the
+//! program's own. Only what must outlive that (a latency request, patterns for threads that appear later) keeps a
+//! parent, on the housekeeping CPUs. Failures of ours are 125, 126 (not executable) and 127 (not found), as with env.
+
+mod parent;
+
+use crate::Session;
+use crate::accounts::{self, Identity};
+use crate::comm_pattern::Pin;
+use crate::partition::{self, Partition, Pins};
+use crate::policy::Policy;
+use apply::latency::Held;
+use machine::{CpuSet, Machine, TaskKey};
+use root::{Failure, Root, Status, process};
+use std::ffi::OsString;
+use std::io::PipeWriter;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// A program to start in a partition, and how.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Name of the partition.
+    pub partition: String,
+    /// CPUs of the partition for the program: an expression.
+    pub cpus: Option<String>,
+    /// CPUs of the partition for threads by name.
+    pub pins: Vec<Pin>,
+    /// Its policy.
+    pub policy: Option<Policy>,
+    /// Its nice value.
+    pub nice: Option<i32>,
+    /// Its user, by name or number of `/etc/passwd`, with the user's groups.
+    pub user: Option<String>,
+    /// Its group, by name or number of `/etc/group`.
+    pub group: Option<String>,
+    /// Its memory nodes: a list.
+    pub mems: Option<String>,
+    /// It gets no transparent huge pages.
+    pub no_thp: bool,
+    /// While it runs, its CPUs enter no idle state that takes longer to leave.
+    pub latency: Option<Duration>,
+    /// The latency holds for all CPUs of the machine.
+    pub latency_everywhere: bool,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// Runs it; without a parent it returns only when the program could not be started.
+///
+/// # Errors
+/// No such partition, a refused placement, a program that cannot be started; all with status 125 to 127.
+pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Failure> {
+    let ours = |error| Failure {
+        status: Status::Program(125),
+        ..error
+    };
+    let ready = Ready::check(session, options).map_err(ours)?;
+    if options.latency.is_none() && ready.pins.named.is_empty() {
+        return ready.become_program(session, options, None);
+    }
+    let request = options
+        .latency
+        .map(|time| ready.hold_latency(session, options, time))
+        .transpose()
+        .map_err(ours)?;
+    let failed = |what: &str, error: std::io::Error| {
+        ours(Failure::new(
+            Status::Unable,
+            what,
+            error.to_string(),
+            "try again; there may be too many processes or open files",
+        ))
+    };
+    let (started, starts) =
+        std::io::pipe().map_err(|error| failed("no pipe to the program could be made", error))?;
+    let parent = std::process::id();
+    let former = process::hold_signals();
+    let child = process::fork().map_err(|errno| {
+        failed(
+            "the program's process could not be made",
+            std::io::Error::from_raw_os_error(errno),
+        )
+    })?;
+    let Some(child) = child else {
+        drop((started, request));
+        process::release_signals(&former);
+        return ready.become_program(session, options, Some((parent, starts)));
+    };
+    drop(starts);
+    let status = parent::stay(child, started, &ready, session);
+    if let Some(request) = request {
+        request.end(session);
+    }
+    Ok(status)
+}
+
+/// What keeps CPUs out of deep idle states while the program runs.
+enum LatencyHold {
+    /// A descriptor, for the whole machine: it ends with us.
+    Everywhere(#[allow(dead_code)] OwnedFd),
+    /// A file of each CPU, which has to be given back.
+    PerCpu(TaskKey),
+}
+
+impl LatencyHold {
+    fn end(self, session: &Session) {
+        let LatencyHold::PerCpu(own) = self else { return };
+        let left = session.lock_existing().and_then(|changing| match changing {
+            Some(changing) => Ok(apply::latency::let_go(&changing.host, changing.state(), own)?),
+            None => Ok(Vec::new()),
+        });
+        match left {
+            Ok(left) => left
+                .iter()
+                .for_each(|line| session.note(&format!("note: left alone: {line}\n"))),
+            Err(error) => session.note(&format!(
+                "note: the latency of the CPUs was not given back: {}; `quietcore undo` does it\n",
+                error.why
+            )),
+        }
+    }
+}
+
+fn hold_everywhere(time: Duration) -> Result<OwnedFd, Failure> {
+    let microseconds = i32::try_from(time.as_micros()).map_err(|_| {
+        Failure::usage(
+            "the latency is too long",
+            "the kernel takes a 32-bit number of microseconds",
+            "write it as 0us or 20us",
+        )
+    })?;
+    Ok(root::latency::hold(microseconds)?)
+}
+
+/// Everything that was asked for, checked before anything is changed.
+pub(super) struct Ready<'s> {
+    machine: Machine,
+    root: &'s Root,
+    partition: Partition,
+    pins: Pins,
+    identity: Option<Identity>,
+    mems: Option<CpuSet>,
+}
+
+impl<'s> Ready<'s> {
+    fn check(session: &'s Session, options: &RunOptions) -> Result<Ready<'s>, Failure> {
+        let nothing = || partition::no_partition(&options.partition);
+        let changing = session.lock_existing()?.ok_or_else(nothing)?;
+        let root = session.root();
+        let machine = session.machine();
+        let partition =
+            partition::partition_in_force(&changing, &machine, &options.partition)?.ok_or_else(nothing)?;
+        drop(changing);
+        let pins = Pins::within(&partition, &machine, options.cpus.as_deref(), &options.pins)?;
+        let identity = accounts::identity(root, options.user.as_deref(), options.group.as_deref())?;
+        let mems = options
+            .mems
+            .as_deref()
+            .map(|list| nodes(list, &machine))
+            .transpose()?;
+        let prefix = machine
+            .cgroups
+            .cpuset
+            .as_ref()
+            .map_or("", |hierarchy| hierarchy.prefix.as_str());
+        let unpinned = pins.all.is_none() && pins.named.is_empty();
+        if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(root, prefix) {
+            session.note(&format!(
+                "note: the scheduler does not spread tasks over CPU {}: what the program starts stays on one of them \
+                 unless it is pinned (--cpus, --pin, or by the program itself)\n",
+                partition.cpus
+            ));
+        }
+        Ok(Ready {
+            machine,
+            root,
+            partition,
+            pins,
+            identity,
+            mems,
+        })
+    }
+
+    /// For the CPUs that the program uses; for all where they have no file of their own, or by word.
+    fn hold_latency(
+        &self,
+        session: &Session,
+        options: &RunOptions,
+        time: Duration,
+    ) -> Result<LatencyHold, Failure> {
+        if options.latency_everywhere {
+            return Ok(LatencyHold::Everywhere(hold_everywhere(time)?));
+        }
+        let changing = session
+            .lock_existing()?
+            .ok_or_else(|| partition::no_partition(&options.partition))?;
+        let own = machine::tasks::read_one(self.root, std::process::id()).map(|task| task.key);
+        let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        let cpus = self.cpus();
+        if let Some(own) = own
+            && apply::latency::hold(&changing.host, changing.state(), own, microseconds, &cpus)?
+                == Held::PerCpu
+        {
+            return Ok(LatencyHold::PerCpu(own));
+        }
+        session.note(&format!(
+            "note: CPU {cpus} has no pm_qos_resume_latency_us of its own here: the latency is held for all CPUs\n"
+        ));
+        Ok(LatencyHold::Everywhere(hold_everywhere(time)?))
+    }
+
+    /// The CPUs that the program may use: the partition's, or those that it is pinned to.
+    fn cpus(&self) -> CpuSet {
+        let all = self.pins.all.as_ref().unwrap_or(&self.partition.cpus).clone();
+        self.pins.named.iter().fold(all, |all, (_, cpus)| all.or(cpus))
+    }
+
+    fn become_program(
+        &self,
+        session: &Session,
+        options: &RunOptions,
+        parent: Option<(u32, PipeWriter)>,
+    ) -> Result<Status, Failure> {
+        self.place(session, options, parent.as_ref().map(|(parent, _)| *parent))
+            .map_err(|error| Failure {
+                status: Status::Program(125),
+                ..error
+            })?;
+        // The pipe closes with the exec, which tells the parent that everything is in place.
+        Err(partition::become_program(&options.command))
+    }
+
+    /// Placement first, then what is the process's own, and the user last, who may do none of it.
+    fn place(&self, session: &Session, options: &RunOptions, parent: Option<u32>) -> Result<(), Failure> {
+        self.join(session, options)?;
+        if let Some(nodes) = &self.mems {
+            self.bind(nodes)?;
+        }
+        if options.no_thp {
+            process::disable_thp().map_err(|errno| refusal("huge pages cannot be switched off", errno))?;
+        }
+        if let Some(nice) = options.nice {
+            root::sched::set_nice(0, nice).map_err(|errno| refusal("the nice value was refused", errno))?;
+        }
+        if let Some(policy) = options.policy {
+            policy.give(0).map_err(|errno| {
+                let (why, next) = policy.refused(errno, self.root, &self.machine, std::process::id());
+                Failure::new(Status::Denied, "the policy was refused", why, next)
+            })?;
+        }
+        if let Some(Identity { uid, gid, groups }) = &self.identity {
+            process::become_user(*uid, *gid, groups.as_deref())
+                .map_err(|errno| refusal("the user could not be changed", errno))?;
+        }
+        if let Some(parent) = parent {
+            process::die_with(parent)
+                .map_err(|errno| refusal("the parent that should have stayed is gone", errno))?;
+        }
+        Ok(())
+    }
+
+    fn join(&self, session: &Session, options: &RunOptions) -> Result<(), Failure> {
+        let nothing = || partition::no_partition(&options.partition);
+        let changing = session.lock_existing()?.ok_or_else(nothing)?;
+        // It may have been undone since it was read.
+        let partition = partition::partition_in_force(&changing, &self.machine, &options.partition)?
+            .ok_or_else(nothing)?;
+        let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
+        partition::join(
+            &changing,
+            self.root,
+            &self.machine,
+            &partition,
+            self.pins.all.as_ref(),
+            &later,
+        )
+    }
+
+    fn bind(&self, nodes: &CpuSet) -> Result<(), Failure> {
+        match process::bind_memory(nodes.words()) {
+            Ok(()) => Ok(()),
+            // A kernel without NUMA has node 0 and nothing else, which is what was asked for.
+            Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),
+            Err(errno) => Err(Failure::new(
+                Status::Unable,
+                format!("memory cannot be bound to node {nodes}"),
+                std::io::Error::from_raw_os_error(errno).to_string(),
+                format!(
+                    "the cpuset may allow other nodes only: see {}/cpuset.mems",
+                    self.partition.path
+                ),
+            )),
+        }
+    }
+}
+
+fn nodes(list: &str, machine: &Machine) -> Result<CpuSet, Failure> {
+    let nodes = CpuSet::parse_list(list).map_err(|error| {
+        Failure::usage(
+            "the list of memory nodes cannot be used",
+            error.to_string(),
+            "write it as 0 or 0-1",
+        )
+    })?;
+    let mut there: CpuSet = machine
+        .topology
+        .memory_nodes()
+        .map(|node| machine::CpuId(node.id))
+        .collect();
+    if machine.topology.nodes.is_empty() {
+        there.insert(machine::CpuId(0));
+    }
+    if nodes.is_empty() || !nodes.is_subset(&there) {
+        return Err(Failure::usage(
+            format!("there is no memory node {}", nodes.minus(&there)),
+            format!("nodes with memory are {there}"),
+            "choose among those; `quietcore inspect` shows them",
+        ));
+    }
+    Ok(nodes)
+}
+
+fn refusal(what: &str, errno: i32) -> Failure {
+    let next = match errno {
+        libc::EPERM | libc::EACCES => "run it as root (sudo quietcore ...)",
+        _ => "leave this option out, or look at the error above",
+    };
+    let error = std::io::Error::from_raw_os_error(errno);
+    Failure::new(Status::Unable, what, error.to_string(), next)
+}
