@@ -1,4 +1,4 @@
-//! What `apply` does for each kind of planned action: one file per kind.
+//! Implements each kind of planned action, one file per kind.
 
 mod ban_cpus;
 pub(crate) mod cycle_cpus;
@@ -23,7 +23,7 @@ use plan::{Action, Change};
 /// Makes one change.
 ///
 /// # Errors
-/// What the journal met before the write, or a refusal that the plan calls fatal.
+/// A journal error before the write, or a refusal that the plan treats as fatal.
 pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
     if let Some((cpus, list)) = leaving::domain(stage, change)? {
         stage.busy = stage.system.keep_busy(&cpus, &list);
@@ -87,7 +87,7 @@ fn by_kind(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
     }
 }
 
-/// Whether a change takes CPUs from tasks that nobody pinned, and recorded before who is pinned.
+/// Whether a change takes CPUs from unpinned tasks and first records which tasks are pinned.
 pub(crate) fn narrows(change: &Change) -> bool {
     match &change.action {
         Action::Write { path, compare, .. } => write::narrows_sets(path, *compare),

@@ -1,4 +1,4 @@
-//! irqbalance's list of banned CPUs: asked for, and given, over its socket.
+//! Reads and sets irqbalance's list of banned CPUs over its socket.
 
 use crate::System;
 use crate::layers::{Layer, layers};
@@ -9,15 +9,15 @@ use plan::{Action, Finding};
 use root::RootError;
 use std::time::{Duration, SystemTime};
 
-/// It reads at most 500 bytes of a command.
+/// irqbalance reads at most 500 bytes of a command.
 const LONGEST: usize = 480;
-/// It takes a list at its next look; so much later it has.
+/// irqbalance applies a list at its next scan; it has done so this much later.
 const MARGIN_S: u64 = 2;
 
-/// What the daemon says of itself.
+/// The state that the daemon reports.
 pub(crate) fn setup(system: &dyn System, daemon: TaskKey) -> Result<Setup, RootError> {
     let answer = ask(system, daemon, "setup")?;
-    // An empty answer is a door that was closed on us.
+    // An empty answer means that the daemon closed the connection.
     let errno = if answer.is_empty() {
         libc::EACCES
     } else {
@@ -26,9 +26,9 @@ pub(crate) fn setup(system: &dyn System, daemon: TaskKey) -> Result<Setup, RootE
     parse_setup(&answer).ok_or_else(|| unfit(daemon, "understand the answer", errno))
 }
 
-/// Gives it a list; `None` for the one of its own.
+/// Sets its list; `None` restores its own.
 pub(crate) fn ban(system: &dyn System, daemon: TaskKey, cpus: Option<&CpuSet>) -> Result<(), RootError> {
-    // Without a word behind `cpus` it would crash.
+    // It would crash without a word after `cpus`.
     let list = cpus
         .filter(|cpus| !cpus.is_empty())
         .map_or("NULL".to_owned(), ToString::to_string);
@@ -39,7 +39,7 @@ pub(crate) fn ban(system: &dyn System, daemon: TaskKey, cpus: Option<&CpuSet>) -
     ask(system, daemon, &command).map(|_| ())
 }
 
-/// It dies of SIGPIPE when it answers somebody who has gone (seen on 1.9.2): so a stopped one is not asked at all.
+/// irqbalance dies of SIGPIPE if it answers a client that has gone (seen on 1.9.2), so a stopped one is not asked at all.
 fn ask(system: &dyn System, daemon: TaskKey, question: &str) -> Result<String, RootError> {
     let task = machine::tasks::read_one(system.root(), daemon.tid);
     if task.is_some_and(|task| matches!(task.state, 'T' | 't')) {
@@ -57,18 +57,18 @@ fn unfit(daemon: TaskKey, doing: &'static str, errno: i32) -> RootError {
     }
 }
 
-/// One list that we gave it.
+/// One list that we sent.
 struct Telling {
     /// The whole list before.
     former: CpuSet,
-    /// The whole list from its next look on.
+    /// The whole list from its next scan on.
     list: CpuSet,
-    /// When, wall clock in nanoseconds since 1970.
+    /// The time of sending, wall clock in nanoseconds since 1970.
     at_ns: u64,
 }
 
 impl Telling {
-    /// Whether it may not have looked since.
+    /// Whether irqbalance may not have scanned since.
     fn is_fresh(&self, setup: &Setup) -> bool {
         let now = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
@@ -78,8 +78,8 @@ impl Telling {
     }
 }
 
-/// The list that it has, or will have at its next look: what it shows may be older than what we told it last. A list
-/// that it can only have from somebody else counts as it is.
+/// The list that it has, or will have at its next scan: the list that it reports may be older than our last one. A list
+/// that can only come from another program is returned as reported.
 pub(crate) fn in_force(records: &[Record], daemon: TaskKey, setup: &Setup) -> CpuSet {
     let mut fresh = tellings(records, daemon);
     fresh.retain(|telling| telling.is_fresh(setup));
@@ -89,11 +89,11 @@ pub(crate) fn in_force(records: &[Record], daemon: TaskKey, setup: &Setup) -> Cp
     }
 }
 
-/// What we told this daemon, first to last: each apply adds to its list, and each undo takes that off again.
+/// The lists that we sent to this daemon, first to last: each apply adds to its list, and each undo removes that again.
 fn tellings(records: &[Record], daemon: TaskKey) -> Vec<Telling> {
     let layers = layers(records);
     let mut tellings: Vec<Telling> = Vec::new();
-    // Who is being taken back.
+    // The layer that is being undone.
     let mut undoing: Option<&Layer> = None;
     for record in records {
         match &record.event {
@@ -144,7 +144,7 @@ fn tellings(records: &[Record], daemon: TaskKey) -> Vec<Telling> {
     tellings
 }
 
-/// The list that a change of this layer found, and the CPUs that it asked for; `None` for a change of another kind, or
+/// The list that a change of this layer found, and the CPUs that it requested; `None` for a change of another kind, or
 /// of another daemon.
 fn added(layer: &Layer, change: &str, before: &Before, daemon: TaskKey) -> Option<(CpuSet, CpuSet)> {
     let Action::BanCpus { daemon: of, cpus } = &layer.change(change)?.action else {
@@ -157,7 +157,7 @@ fn added(layer: &Layer, change: &str, before: &Before, daemon: TaskKey) -> Optio
     (*of == daemon).then(|| (former, cpus.clone()))
 }
 
-/// A list without what a change added to it; where somebody else has taken that off, the list that it found.
+/// A list without the CPUs that a change added. If another program has removed those, the list that the change found.
 pub(crate) fn without(list: &CpuSet, former: &CpuSet, cpus: &CpuSet) -> CpuSet {
     let added = cpus.minus(former);
     if added.is_subset(list) {
@@ -167,7 +167,7 @@ pub(crate) fn without(list: &CpuSet, former: &CpuSet, cpus: &CpuSet) -> CpuSet {
     }
 }
 
-/// What a second apply has to say about a daemon that does not ban these CPUs any more.
+/// The finding of a second apply for a daemon that no longer bans these CPUs.
 pub(crate) fn drifted(
     system: &dyn System,
     records: &[Record],

@@ -1,10 +1,10 @@
-//! Coming back at boot without locking anybody out: a note before each attempt, taken away when the boot was good.
+//! Applies partitions at boot without locking the user out: a record before each attempt, removed when the boot was good.
 //!
-//! The note is on the disk before the first change. Power may go at any moment:
-//! before the note is whole, nothing was changed (half a note still counts, which errs on the safe side); from then on
-//! the next boot finds a note of another boot and leaves the machine alone, until somebody says `confirm`; once the
-//! note is gone, the boot had been good. An orderly shutdown proves nothing: somebody who is locked out presses the
-//! power button too. So the note goes only when the machine stayed up for some time.
+//! The record is on disk before the first change. Power may fail at any moment. Before the record is complete, nothing
+//! was changed; a partial record counts too, which is the safe choice. From then on, the next boot finds the record of
+//! another boot and changes nothing until the user runs `confirm`. Once the record is gone, the boot was good. An
+//! orderly shutdown proves nothing, because a locked-out user presses the power button too. So the record is removed
+//! only after the machine stayed up for some time.
 
 use crate::ApplyError;
 use crate::framing::{decode_line, encode, now_ns};
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 /// Its name in `/var/lib/quietcore`.
 const NAME: &str = "boot-attempt";
 
-/// The word on the boot line that keeps everything away.
+/// The boot-line word that disables everything.
 pub const OFF: &str = "quietcore=off";
 
-/// An attempt that was noted.
+/// A recorded attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     /// The boot of the attempt.
@@ -28,30 +28,30 @@ pub struct Attempt {
     pub tool: String,
 }
 
-/// What this boot tells.
+/// What is known about the current boot.
 #[derive(Clone, Copy, Debug)]
 pub struct ThisBoot<'a> {
-    /// Its identity; `None` is never taken for the boot of a note.
+    /// Its ID; `None` never matches the boot of a record.
     pub id: Option<&'a str>,
-    /// The kernel's line.
+    /// The kernel command line.
     pub line: &'a str,
 }
 
-/// Whether there was an attempt.
+/// Whether an attempt was made.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Gate<T> {
-    /// No: the boot line says so.
+    /// No: the boot line disables it.
     Off,
-    /// No: the last one was not followed by a good boot. `None` for a note that cannot be read.
+    /// No: no good boot followed the last one. `None` for an unreadable record.
     LastNotGood(Option<Attempt>),
-    /// Yes, and this came of it.
+    /// Yes, with this result.
     Tried(T),
 }
 
-/// Notes the attempt and makes it, unless the boot line or the last attempt speak against it.
+/// Records and makes the attempt, unless the boot line or the last attempt forbids it.
 ///
 /// # Errors
-/// A note that cannot be read or written: without it nothing is tried.
+/// A record that cannot be read or written; no attempt is made then.
 pub fn attempt<T>(
     lasting: &dyn Storage,
     boot: &ThisBoot,
@@ -70,17 +70,17 @@ pub fn attempt<T>(
             };
             lasting.append(NAME, &encode(&note)?)?;
         }
-        // A second attempt in the same boot: the machine lives, and the note stands.
+        // A second attempt in the same boot: the machine is up, and the record is still there.
         Some(Some(note)) if note.boot_id.is_some() && note.boot_id.as_deref() == boot.id => {}
         Some(note) => return Ok(Gate::LastNotGood(note)),
     }
     Ok(Gate::Tried(act()))
 }
 
-/// Takes the note of this boot away: the boot was good. Gives whether there was one.
+/// Removes the record of this boot: the boot was good. Returns whether there was one.
 ///
 /// # Errors
-/// What reading or removing met.
+/// The error of reading or removing.
 pub fn good(lasting: &dyn Storage, boot_id: Option<&str>) -> Result<bool, ApplyError> {
     let note = lasting.read(NAME)?.and_then(|bytes| decode(&bytes));
     let of_this_boot = note.is_some_and(|note| note.boot_id.is_some() && note.boot_id.as_deref() == boot_id);
@@ -90,10 +90,10 @@ pub fn good(lasting: &dyn Storage, boot_id: Option<&str>) -> Result<bool, ApplyE
     Ok(of_this_boot)
 }
 
-/// Takes the note away whatever it says, because somebody who is there wants that. Gives whether there was one.
+/// Removes any record, because the user requested it. Returns whether there was one.
 ///
 /// # Errors
-/// What reading or removing met.
+/// The error of reading or removing.
 pub fn forget(lasting: &dyn Storage) -> Result<bool, ApplyError> {
     let there = lasting.read(NAME)?.is_some();
     if there {

@@ -1,9 +1,11 @@
-//! Changing boot files: what stood there is on the disk before the first write, every file is there whole or as before, and
-//! who comes after a power cut finds out from the note how far it went and puts it back.
+//! Changes boot files so that every change can be undone after a power cut.
 //!
-//! A change is one note with all its edits, the edits one by one, the loader's tools, the read-back, and a note that it is
-//! done. Without that last note the next call takes the edits back and lets the tools run again. On FAT a rename is not
-//! atomic, so there the former content stays beside the file under a name that no loader reads ([`backup_path`]).
+//! The former content is on disk before the first write, and every file is either complete or unchanged. After a power
+//! cut, the next call reads the progress from the record and restores the files.
+//!
+//! A change consists of a record with all its edits, the edits one by one, the loader's tools, the read-back, and a record that
+//! it is done. Without that last record, the next call undoes the edits and runs the tools again. On FAT a rename is not atomic,
+//! so there the former content stays beside the file under a name that no loader reads ([`backup_path`]).
 
 mod machine;
 mod notes;
@@ -18,7 +20,7 @@ use boot::{BootState, Edit, Kept, Run};
 use notes::{Event, Open};
 use root::{Failure, Renames, Standing};
 
-/// A change that is to be carried out.
+/// A change to carry out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootChange {
     /// What is ours now.
@@ -27,9 +29,9 @@ pub struct BootChange {
     pub after: Kept,
     /// Files, in this order.
     pub edits: Vec<Edit>,
-    /// Tools, after the files.
+    /// Tools that run after the files are changed.
     pub runs: Vec<Run>,
-    /// What the next boot alone is to start.
+    /// What only the next boot should start.
     pub once: Option<Once>,
 }
 
@@ -42,26 +44,25 @@ pub enum Once {
     Tool(Run),
 }
 
-/// What an unfinished change left, and what became of it.
+/// What became of an unfinished change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finished {
-    /// Files that are as before again.
+    /// Files that are restored.
     pub restored: Vec<String>,
-    /// What somebody changed since then and is left alone.
+    /// What another program changed since and is left alone.
     pub left: Vec<String>,
 }
 
-/// Where the former content of a file stays on FAT.
+/// Where the former content of a file is kept on FAT.
 #[must_use]
 pub fn backup_path(path: &str) -> String {
     format!("{path}.quietcore-before")
 }
 
-/// Carries a change out. `good` looks at the machine afterwards and says what is wrong.
+/// Carries out a change. `good` checks the machine afterwards and returns what is wrong.
 ///
 /// # Errors
-/// Nothing is changed when the note cannot be written. When a later step fails, everything is taken back
-/// ([`ApplyError::RolledBack`]).
+/// If the record cannot be written, nothing is changed. If a later step fails, everything is undone ([`ApplyError::RolledBack`]).
 pub fn carry_out(
     machine: &dyn BootMachine,
     lasting: &dyn Storage,
@@ -119,22 +120,22 @@ pub fn carry_out(
     tidy(machine, lasting, &notes)
 }
 
-/// Takes back what a change left that did not come to its end. `None` where there is none.
+/// Undoes an unfinished change. `None` if there is none.
 ///
 /// # Errors
-/// A journal that cannot be read, files that cannot be written.
+/// A journal that cannot be read, or files that cannot be written.
 pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option<Finished>, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
     let finished = take_back(machine, &mut notes)?;
-    // One torn note alone is a file too.
+    // A single torn record is a file too.
     tidy(machine, lasting, &notes)?;
     Ok(finished)
 }
 
-/// Notes that this boot has, or has not, what the files say: the first boot in which it is so. Gives whether that was new.
+/// Records whether this boot has the state in the files, for the first boot in which that is so. Returns whether it was new.
 ///
 /// # Errors
-/// What reading or writing met.
+/// The error of reading or writing.
 pub fn note_state(
     lasting: &dyn Storage,
     boot_id: Option<&str>,
@@ -142,7 +143,7 @@ pub fn note_state(
 ) -> Result<bool, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
     let known = notes.noted().is_some_and(|noted| noted.state == state.text());
-    // What waits is what the files say, and no boot has shown anything of it.
+    // A pending change is known from the files, and no boot has shown its result.
     if known || state == BootState::Pending {
         return Ok(false);
     }
@@ -170,7 +171,7 @@ fn write_all(machine: &dyn BootMachine, dirs: &[String], change: &BootChange) ->
     }
 }
 
-/// One file. On FAT the former content is beside it before it is touched.
+/// Writes one file. On FAT the former content is first saved beside it.
 fn write(machine: &dyn BootMachine, edit: &Edit) -> Result<(), ApplyError> {
     let former = machine.standing(&edit.path)?;
     if former != Standing::Nothing && machine.renames(&edit.path)? == Renames::InSteps {
@@ -183,7 +184,7 @@ fn write(machine: &dyn BootMachine, edit: &Edit) -> Result<(), ApplyError> {
     )
 }
 
-/// A text with the permissions that the file has, or is to get.
+/// A text with the permissions of the existing file, or those for a new one.
 fn standing(former: &Standing, text: Option<&str>, mode: u32) -> Standing {
     let mode = match former {
         Standing::File { mode, .. } => *mode,
@@ -199,7 +200,7 @@ fn content(machine: &dyn BootMachine, path: &str) -> Result<Option<Vec<u8>>, App
     })
 }
 
-/// Gives every file of the open change its former content, and lets the tools run on it.
+/// Restores the former content of every file of the open change, and runs the tools on it.
 fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<Finished>, ApplyError> {
     let Some((of, open)) = notes.open() else {
         return Ok(None);
@@ -227,7 +228,7 @@ fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<
         )?;
         finished.restored.push(edit.path.clone());
     }
-    // What the tools had made of the files is made anew. They may be what failed: then there is nothing of theirs.
+    // The tools recreate their own output. If a tool itself was what failed, it has produced none.
     for run in &open.runs {
         if let Err(error) = machine.run(run) {
             finished.left.push(error.to_string().replace('\n', ": "));
@@ -248,7 +249,7 @@ fn is_torn(now: &[u8], edit: &Edit) -> bool {
         .any(|text| text.as_bytes().starts_with(start))
 }
 
-/// Nothing of ours stays where nothing of ours is in force: backups, directories, the journal.
+/// Removes backups, directories and the journal when none of our changes is in force.
 fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> Result<(), ApplyError> {
     if notes.kept() != Kept::default() {
         return Ok(());
@@ -266,7 +267,7 @@ fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> 
     Ok(())
 }
 
-/// Directories that we made, innermost first; one that others use by now stays.
+/// Removes directories that we made, innermost first; one that others use by now stays.
 fn remove_dirs(machine: &dyn BootMachine, dirs: &[String]) {
     for dir in dirs.iter().rev() {
         let _ = machine.set_standing(dir, &Standing::Nothing);

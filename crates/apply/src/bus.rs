@@ -1,7 +1,7 @@
-//! systemd's own socket, and the three calls of its bus interface that we need (org.freedesktop.systemd1(5)).
+//! Makes the three calls of systemd's bus interface that we need (org.freedesktop.systemd1(5)), over systemd's own socket.
 //!
-//! Every systemd listens at [`SOCKET`] for root, also where no bus daemon runs. What is spoken there is D-Bus between
-//! two peers: a line of authentication, then messages. For three calls and their answers `wire` is less than any library.
+//! Every systemd listens at [`SOCKET`] for root, even if no bus daemon runs. The protocol there is D-Bus between two peers: a
+//! line of authentication, then messages. For three calls and their answers, `wire` is smaller than any library.
 
 pub mod wire;
 
@@ -15,32 +15,32 @@ use wire::{Body, Reply};
 /// Where systemd listens.
 pub(crate) const SOCKET: &str = "/run/systemd/private";
 
-/// How long systemd may take to answer: it answers nobody while it reads its units anew.
+/// How long systemd may take to answer: it does not answer while it reloads its units.
 const PATIENCE: Duration = Duration::from_secs(25);
 
-/// More bytes than this in one answer are not from systemd.
+/// A longer answer is not from systemd.
 const LONGEST: usize = 1 << 20;
 
-/// Why systemd did not do as it was asked.
+/// Why a systemd call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    /// Nobody listens, or not to us.
+    /// No process listens, or it does not accept us.
     #[error("{socket}: {}", std::io::Error::from_raw_os_error(*errno))]
     Unreachable {
         /// The socket.
         socket: String,
-        /// The system's reason; ETIMEDOUT when no answer came.
+        /// The system's reason; ETIMEDOUT if no answer came.
         errno: i32,
     },
-    /// systemd said no.
+    /// systemd refused.
     #[error("{message} ({name})")]
     Refused {
         /// Name of the error: `org.freedesktop.systemd1.UnitExists`.
         name: String,
-        /// In systemd's words.
+        /// systemd's message.
         message: String,
     },
-    /// What came back is no D-Bus.
+    /// The answer is not D-Bus.
     #[error("{socket}: the answer is not understood: {what}")]
     Garbled {
         /// The socket.
@@ -51,7 +51,7 @@ pub enum BusError {
 }
 
 impl BusError {
-    /// There is no systemd to ask.
+    /// There is no systemd to call.
     pub(crate) fn none() -> BusError {
         BusError::Unreachable {
             socket: SOCKET.to_owned(),
@@ -59,7 +59,7 @@ impl BusError {
         }
     }
 
-    /// For the journal. Only ETIMEDOUT and EPROTO leave open whether it was done all the same.
+    /// For the journal. Only ETIMEDOUT and EPROTO leave open whether the call took effect anyway.
     pub(crate) fn errno(&self) -> i32 {
         match self {
             BusError::Unreachable { errno, .. } => *errno,
@@ -69,8 +69,8 @@ impl BusError {
     }
 }
 
-/// Starts an empty transient slice that asks for memory nodes, and so for the cpuset controller. systemd answers when
-/// the job is queued.
+/// Starts an empty transient slice that requests memory nodes, and so the cpuset controller. systemd answers when the
+/// job is queued.
 pub(crate) fn start_slice(socket: &Path, unit: &str, nodes: &CpuSet) -> Result<(), BusError> {
     let mut body = Body::default();
     body.text(unit);
@@ -103,8 +103,8 @@ pub(crate) fn stop_unit(socket: &Path, unit: &str) -> Result<(), BusError> {
     }
 }
 
-/// Restarts the machine in order, as `systemctl reboot` asks for it. systemd answers when the job is queued, and ends units at
-/// once: a child of ours that asked would be gone before it could say whether it was heard.
+/// Restarts the machine in order, with the same call as `systemctl reboot`. systemd answers when the job is queued, and
+/// stops units at once. A child of ours that made the call would be killed before it could report the result.
 pub(crate) fn restart(socket: &Path) -> Result<(), BusError> {
     let mut body = Body::default();
     body.text("reboot.target");
@@ -112,7 +112,7 @@ pub(crate) fn restart(socket: &Path) -> Result<(), BusError> {
     call(socket, "StartUnit", "ss", &body).map(|_| ())
 }
 
-/// As systemd has sets of CPUs and nodes in its properties: bit N of byte N/8, the lowest first.
+/// The format of CPU and node sets in systemd's properties: bit N of byte N/8, the lowest first.
 fn bits(set: &CpuSet) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in set.iter().map(|id| id.0) {
@@ -156,8 +156,8 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
     if !answer.starts_with(b"OK ") {
         return Err(garbled("it does not let us in"));
     }
-    // Whether it would take file descriptors is all one, but it must have answered before the first message: systemd
-    // lets one lie that comes together with the end of the authentication.
+    // It does not matter whether systemd would accept file descriptors, but it must answer before the first message: it
+    // drops a message that arrives together with the end of the authentication.
     line(&mut stream).map_err(unreachable)?;
     let message = wire::method_call(member, signature, body);
     stream.write_all(&message).map_err(unreachable)?;
@@ -171,7 +171,7 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
         message.resize(wire::START + rest, 0);
         let tail = message.get_mut(wire::START..).unwrap_or_default();
         stream.read_exact(tail).map_err(unreachable)?;
-        // Signals may come in between.
+        // Signals may arrive in between.
         match wire::reply(&message) {
             None => {}
             Some(Reply::Error { name, message }) => return Err(BusError::Refused { name, message }),
@@ -180,8 +180,8 @@ fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Rep
     }
 }
 
-/// Authentication by who we are: the kernel tells systemd the user, and the user's number is said in hexadecimal ASCII.
-/// All its lines in one go, as systemd's own programs send them.
+/// Authentication by user: the kernel gives systemd the user, and the user's number is sent in hexadecimal ASCII. All
+/// lines are sent at once, as systemd's own programs do.
 fn greeting(uid: u32) -> Vec<u8> {
     let digits: String = uid
         .to_string()
@@ -191,7 +191,7 @@ fn greeting(uid: u32) -> Vec<u8> {
     format!("\0AUTH EXTERNAL {digits}\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n").into_bytes()
 }
 
-/// One line of the authentication, byte for byte, because messages follow.
+/// Reads one line of the authentication, byte by byte, because messages follow.
 fn line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -226,7 +226,7 @@ mod tests {
         assert!(error.to_string().contains("private: No such file"), "{error}");
     }
 
-    /// What listens is a program of another kind, which hangs up.
+    /// The listener is another kind of program, which closes the connection.
     #[test]
     fn no_systemd() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,31 +1,32 @@
-//! CPUs kept busy while they are taken out of the scheduler's domains.
+//! Keeps CPUs busy while they leave the scheduler's domains.
 //!
-//! A CPU that idles without a tick is noted in `nohz.idle_cpus_mask`, and any busy CPU may ask it to balance for all others: a
-//! function-call interrupt and a SCHED softirq, each time. It leaves that mask at the first tick that finds it busy
-//! (`nohz_balance_exit_idle` in `kernel/sched/fair.c`), but the tick of a CPU without a domain looks no more
-//! (`on_null_domain`). So one that was idle when its partition was made is asked for as long as the partition stands: up to 200
-//! times a second were seen on 6.1 and 7.2. One that was busy at that moment is never asked again.
+//! A CPU that idles without a tick is set in `nohz.idle_cpus_mask`, and any busy CPU may ask it to balance for all
+//! others: a function-call interrupt and a SCHED softirq, each time. It leaves that mask at the first tick that finds
+//! it busy (`nohz_balance_exit_idle` in `kernel/sched/fair.c`), but the tick of a CPU without a domain no longer checks
+//! (`on_null_domain`). So a CPU that was idle when its partition was made is asked as long as the partition exists: up
+//! to 200 times a second were seen on 6.1 and 7.2. One that was busy at that moment is never asked again.
 //!
-//! Whoever keeps it busy has to stay there across that moment, so it stands where the CPU goes: a process, and no thread of ours.
+//! The task that keeps a CPU busy has to stay on it across that moment, so it moves with the CPU. Therefore it is a
+//! process, not one of our threads.
 
 use crate::system::{Busy, System};
 use machine::{CpuId, CpuSet};
 use root::Spinner;
 use std::time::{Duration, Instant};
 
-/// Whose account did not grow three times until then runs where no tick is or where none is kept (this kernel may have no
-/// `CONFIG_SCHED_INFO`), or is kept from it by somebody else, who keeps the CPU busy.
+/// If a process's run time has not grown three times by then, its CPU has no tick, the kernel keeps no run times (it
+/// may lack `CONFIG_SCHED_INFO`), or another program prevents it from running and so keeps the CPU busy.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 impl Busy {
-    /// Begins, in the cgroup that has this list, and comes back when ticks have found each of these CPUs busy. A CPU where we may
-    /// not run has somebody else's partition around it, and no domain to be taken out of.
+    /// Starts in the cgroup with this list, and returns when ticks have found each of these CPUs busy. If we may not
+    /// run on a CPU, it is in another program's partition and has no domain to leave.
     ///
-    /// What it changes ends with it, and with us, so nothing of it is noted.
+    /// The effect ends with it, and with us, so nothing is recorded.
     pub(crate) fn on(system: &dyn System, cpus: &CpuSet, list: &str) -> Busy {
         let start = |cpu: CpuId| {
             let spinner = Spinner::start().ok()?;
-            // Where it may not be it is still better than nobody.
+            // If this is refused, a process in the current cgroup is better than none.
             let _ = system.write(list, &spinner.pid().to_string());
             let there = system.set_affinity(spinner.pid(), &CpuSet::from_iter([cpu]));
             there.is_ok().then_some((cpu, spinner))
@@ -37,12 +38,13 @@ impl Busy {
         busy
     }
 
-    /// Their numbers.
+    /// Their process IDs.
     pub(crate) fn pids(&self) -> Vec<u32> {
         self.spinners.iter().map(|(_, spinner)| spinner.pid()).collect()
     }
 
-    /// What a process has had of a CPU is summed up by ticks and when it stops: of one that only computes it grows at ticks.
+    /// Waits for ticks. The kernel updates a process's run time at ticks and when the process stops. If the process
+    /// only computes, only ticks update it.
     fn settle(&self, system: &dyn System) {
         let had = |pid: u32| {
             let path = format!("/proc/{pid}/schedstat");
@@ -62,7 +64,7 @@ impl Busy {
         }
     }
 
-    /// Ends it elsewhere, from this list: one of a real-time policy may not let them die on their CPU.
+    /// Ends it elsewhere, from this list: a real-time task may prevent the processes from exiting on their CPU.
     pub(crate) fn end(self, system: &dyn System, list: &str) {
         let online = system
             .root()
@@ -75,14 +77,14 @@ impl Busy {
         let kept = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
         let elsewhere = online.minus(&kept);
         for (_, spinner) in &self.spinners {
-            // Where this is refused it is waited for, for as long as a [`Spinner`] has patience.
+            // If this is refused, the exit is awaited for as long as a [`Spinner`] waits.
             let _ = system.write(list, &spinner.pid().to_string());
             let _ = system.set_affinity(spinner.pid(), &elsewhere);
         }
     }
 
-    /// Waits until these CPUs have no domain any more: a kernel may take them out later than it says that it has done so. Where
-    /// it does not tell (without `CONFIG_SCHEDSTATS`) the time passes.
+    /// Waits until these CPUs have no domain any more: a kernel may remove them later than it reports. If it does not
+    /// report domains (without `CONFIG_SCHEDSTATS`), the full time passes.
     pub(crate) fn until_outside(&self, system: &dyn System) {
         let begun = Instant::now();
         let is_outside = || {
@@ -95,7 +97,7 @@ impl Busy {
     }
 }
 
-/// Whether a CPU has a domain by `/proc/schedstat`: the lines behind its own are those of its domains
+/// Whether a CPU has a domain according to `/proc/schedstat`: the lines after its own describe its domains
 /// (`Documentation/scheduler/sched-stats.rst`).
 fn has_domain(text: &str, cpu: CpuId) -> bool {
     let own = format!("cpu{} ", cpu.0);

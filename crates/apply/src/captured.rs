@@ -1,4 +1,4 @@
-//! A captured machine: its files and its journal can be read, and nothing of it can be changed.
+//! Represents a captured machine: its files and its journal can be read, but nothing can be changed.
 
 use crate::{Storage, System};
 use machine::CpuSet;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A captured machine, with the journal that was captured with it.
 pub struct Captured<'a>(pub &'a Root);
 
-/// What every change answers.
+/// The result of every change.
 fn refused<T>(path: &str, doing: &'static str) -> Result<T, RootError> {
     Err(RootError::Io {
         path: path.to_owned(),

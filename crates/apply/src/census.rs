@@ -1,4 +1,4 @@
-//! Who runs where, as the journal records it.
+//! Reads tasks' places and masks, as the journal records them.
 
 use crate::fingerprint::ONLINE;
 use crate::record::TaskState;
@@ -6,7 +6,7 @@ use crate::stage::Stage;
 use crate::{ApplyError, System};
 use machine::{CpuSet, Task, Version};
 
-/// A task's place and mask, read now; `None` when it is gone.
+/// A task's current place and mask; `None` if it has ended.
 pub(crate) fn state_of(
     system: &dyn System,
     tid: u32,
@@ -16,7 +16,7 @@ pub(crate) fn state_of(
     Ok(task.and_then(|task| state_with(system, task, version)))
 }
 
-/// As [`state_of`] of a task of which [`machine::tasks::read_stat`] was read.
+/// Like [`state_of`], for a task already read with [`machine::tasks::read_stat`].
 pub(crate) fn state_with(system: &dyn System, task: Task, version: Version) -> Option<(Task, TaskState)> {
     let task = machine::tasks::with_status(system.root(), task);
     let state = TaskState {
@@ -28,15 +28,14 @@ pub(crate) fn state_with(system: &dyn System, task: Task, version: Version) -> O
     Some((task, state))
 }
 
-/// The mask of a task that still is the same one.
+/// The mask of a task, if it is still the same one.
 pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuSet> {
     machine::tasks::read_one(system.root(), key.tid)
         .filter(|task| task.key == key)
         .and_then(|task| task.allowed)
 }
 
-/// Movable tasks whose masks are narrower than that of the machine: the pins that the kernel may drop as a
-/// consequence of a cpuset write.
+/// Movable tasks with a narrower mask than the machine's: the pins that the kernel may drop as a result of a cpuset write.
 pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
     let known = match stage.pins.take() {
         Some(known) => again(stage, known)?,
@@ -47,7 +46,7 @@ pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
     Ok(known.into_iter().filter(still).collect())
 }
 
-/// The same tasks as they are now.
+/// The current state of the same tasks.
 fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyError> {
     let mut now = Vec::with_capacity(known.len());
     for task in known {
@@ -63,7 +62,7 @@ fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyEr
 
 fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
-    // When a CPU goes offline in the middle, cgroups leave their tasks what is online of the usual CPUs.
+    // If a CPU goes offline in the middle, cgroups leave their tasks the online part of the usual CPUs.
     let online = system.root().value(ONLINE).ok().flatten();
     let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
     let left: Vec<CpuSet> = online
@@ -77,7 +76,7 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
         let Some(mask) = task.allowed.clone().filter(|mask| !is_usual(mask)) else {
             continue;
         };
-        // Who keeps a CPU busy for us ends with this change.
+        // The processes that keep CPUs busy for us end with this change.
         if task.is_movable() && !stage.busy.pids().contains(&task.key.tid) {
             let cgroup = machine::tasks::cgroup_of(system.root(), task.key.tid, version);
             if cgroup.as_deref().is_some_and(|cgroup| stage.holds(cgroup)) {
@@ -94,8 +93,8 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     Ok(pinned)
 }
 
-/// The mask that a task had before a CPU went offline in the middle, if it has just what is online of everything: the
-/// kernel gives some threads of its own the online CPUs alone (`rcutree_affinity_setting`), and all when one returns.
+/// The mask that a task had before a CPU went offline in the middle, if its mask is exactly the online CPUs. The kernel
+/// gives some of its own threads only the online CPUs (`rcutree_affinity_setting`), and all CPUs when one returns.
 pub(crate) fn whole(stage: &Stage, mask: CpuSet) -> CpuSet {
     let online = stage.system.root().value(ONLINE).ok().flatten();
     let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
@@ -105,14 +104,14 @@ pub(crate) fn whole(stage: &Stage, mask: CpuSet) -> CpuSet {
     }
 }
 
-/// Seconds since boot, rounded up; `None` where nobody tells.
+/// Seconds since boot, rounded up; `None` if unknown.
 pub(crate) fn uptime_s(system: &dyn System) -> Option<u64> {
     let text = system.root().value("/proc/uptime").ok().flatten()?;
     let whole = text.split(['.', ' ']).next()?;
     Some(whole.parse::<u64>().ok()? + 1)
 }
 
-/// The masks that these tasks have now; those that are gone are left out.
+/// The current masks of these tasks, without those that have ended.
 pub(crate) fn masks_now(system: &dyn System, tasks: &[TaskState]) -> Vec<(machine::TaskKey, CpuSet)> {
     tasks
         .iter()
@@ -120,8 +119,8 @@ pub(crate) fn masks_now(system: &dyn System, tasks: &[TaskState]) -> Vec<(machin
         .collect()
 }
 
-/// Numbers in a cgroup's `tasks` or `cgroup.procs` file. Who lives in a process namespace above ours is a 0 there, which
-/// the system calls and the kernel's files take for ourselves.
+/// IDs in a cgroup's `tasks` or `cgroup.procs` file. A process in a process namespace above ours is a 0 there, which
+/// system calls and kernel files interpret as the calling process.
 pub(crate) fn members(system: &dyn System, path: &str) -> Result<Vec<u32>, ApplyError> {
     let text = system.root().text(path)?.unwrap_or_default();
     let numbers = text.lines().filter_map(|line| line.trim().parse().ok());

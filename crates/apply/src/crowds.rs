@@ -1,10 +1,10 @@
-//! Tasks that the journal notes together, because nobody had pinned them: who is one of them.
+//! Finds tasks that the journal recorded together because they were not pinned.
 
 use crate::record::{Before, Crowd, Event, Record};
 use machine::TaskKey;
 use std::collections::HashMap;
 
-/// All tasks that were noted together.
+/// All tasks that were recorded together.
 #[derive(Default)]
 pub(crate) struct Crowds {
     crowds: Vec<Crowd>,
@@ -12,7 +12,7 @@ pub(crate) struct Crowds {
 }
 
 impl Crowds {
-    /// From the journal.
+    /// Reads them from the journal.
     pub fn of(records: &[Record]) -> Crowds {
         let mut all = Crowds::default();
         for record in records {
@@ -24,7 +24,7 @@ impl Crowds {
             } = &record.event
             {
                 let place = all.crowds.len();
-                // The first note is that of the state before us.
+                // The first record has the state before us.
                 for tid in &crowd.tids {
                     all.places.entry(*tid).or_insert(place);
                 }
@@ -42,12 +42,12 @@ impl Crowds {
         self.crowds.is_empty()
     }
 
-    /// The crowd in which a number stands, whoever has it now.
+    /// The crowd with this thread ID, even if another task has the ID now.
     pub fn by_number(&self, tid: u32) -> Option<&Crowd> {
         self.crowds.get(*self.places.get(&tid)?)
     }
 
-    /// The crowd of a task, and not of somebody younger with its number.
+    /// The crowd of a task; `None` for a younger task that reuses an ID.
     pub fn one(&self, key: TaskKey) -> Option<&Crowd> {
         /// `USER_HZ`, the same on all of our architectures: the unit of start times.
         const TICKS_PER_S: u64 = 100;

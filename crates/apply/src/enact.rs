@@ -1,4 +1,4 @@
-//! Applying a plan: every change in order, and everything taken back when one fails.
+//! Applies a plan: makes every change in order, and undoes all of them if one fails.
 
 use crate::actions;
 use crate::entry::Entry;
@@ -14,28 +14,28 @@ use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Intent, IntentKind, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What to apply, for whom.
+/// What to apply, and for which caller.
 pub struct Request<'a> {
     /// The machine as read for the plan.
     pub machine: &'a Machine,
-    /// What is wanted.
+    /// The intended partition.
     pub intent: &'a Intent,
-    /// What is to be done.
+    /// The planned changes.
     pub plan: &'a Plan,
-    /// Why, for the history: `apply`, `prove`.
+    /// The reason for the history: `apply`, `prove`.
     pub reason: &'a str,
     /// Version of the tool.
     pub tool: &'a str,
     /// Token of an armed guard.
     pub guard: Option<String>,
-    /// Becomes true when the user wants to stop: everything is taken back then.
+    /// Becomes true when the user wants to stop; everything is then undone.
     pub stop: &'a AtomicBool,
 }
 
-/// What an apply did, step by step, for whoever reports it.
+/// What an apply did, step by step, for the report.
 #[derive(Debug)]
 pub struct Applied {
-    /// Every change with its outcome; empty when the intent was in force already.
+    /// Every change with its outcome; empty if the intent was in force already.
     pub entries: Vec<Entry>,
     /// What the user should know.
     pub findings: Vec<Finding>,
@@ -46,15 +46,15 @@ pub struct Applied {
 /// Applies a plan. The caller holds the lock of the state directory.
 ///
 /// # Errors
-/// An [`ApplyError`]; the machine is then as before, unless the error says what could not be taken back.
+/// An [`ApplyError`]; the machine is then in its former state, unless the error says what could not be undone.
 pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
     apply_as(system, storage, request, OpenResize::Finish)
 }
 
-/// As [`apply`], as the second half of a resize that has begun ([`crate::resize::begin`]).
+/// Like [`apply`], as the second half of a resize that has started ([`crate::resize::begin`]).
 ///
 /// # Errors
-/// As [`apply`]; the resize is still open then.
+/// As for [`apply`]; the resize is then still open.
 pub fn apply_resized(
     system: &dyn System,
     storage: &dyn Storage,
@@ -115,7 +115,7 @@ fn apply_as(
     }
 }
 
-/// Which change failed (none when the user stopped it), and how.
+/// Which change failed (`None` if the user stopped the apply), and how.
 struct Failure {
     change: Option<String>,
     error: ApplyError,
@@ -207,7 +207,7 @@ fn online(system: &dyn System) -> Option<CpuSet> {
     CpuSet::parse_list(&text).ok()
 }
 
-/// A CPU that somebody took offline while it was being isolated: the kernel takes the writes all the same.
+/// Reports a CPU that went offline while it was being isolated: the kernel accepts the writes anyway.
 fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
     let missing = isolated.minus(online);
     (!missing.is_empty()).then(|| {
@@ -237,7 +237,7 @@ fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: Op
         };
     };
     match error {
-        // A name that is taken is found before anything else was done, or means a race for it.
+        // An existing name is detected before any other change, or results from a race for the name.
         ApplyError::Exists { path } => ApplyError::Exists { path },
         ApplyError::Unable { why, next } => ApplyError::RolledBack {
             change,
@@ -257,7 +257,7 @@ fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: Op
     }
 }
 
-/// The plan's own errors, and names that are taken, are met before the first record.
+/// Returns the plan's own errors, and names that exist already, before the first record is written.
 fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError> {
     if let Some(finding) = plan
         .findings
@@ -281,11 +281,11 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
 
 /// The partitions that are in force already.
 pub(crate) struct Others {
-    /// Their cgroups: tasks there are not touched.
+    /// Their cgroups; tasks in them are not changed.
     pub cgroups: Vec<String>,
     /// Their CPUs.
     pub taken: CpuSet,
-    /// The mask of a task that nobody pinned.
+    /// The mask of an unpinned task.
     pub usual: CpuSet,
 }
 
@@ -304,8 +304,8 @@ impl Others {
     }
 }
 
-/// What is in force already: the same intent (nothing is written, and what no longer holds is said), or others that
-/// leave room for this one (`None`).
+/// Compares the request with what is in force. The same intent: nothing is written, and what no longer holds is
+/// reported. Other partitions that leave room for this one: `None`.
 fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<Option<Applied>, ApplyError> {
     let layers = journal.layers();
     let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();

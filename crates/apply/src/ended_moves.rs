@@ -1,8 +1,7 @@
-//! Keeps the journal short where programs come and go: `run` writes two records for each, and undo needs neither once every
-//! task that was moved has ended.
+//! Keeps the journal short when many programs start and end.
 //!
-//! A child that outlives them does not need them either: where it belongs is read from its living parents
-//! ([`crate::Homes`]).
+//! `run` writes two records for each program, and undo needs neither once every moved task has ended. A child that
+//! outlives them does not need them either: its place is read from its living parents ([`crate::Homes`]).
 
 use crate::journal::Journal;
 use crate::record::answered;
@@ -10,10 +9,10 @@ use crate::{Event, Record, System};
 use machine::TaskKey;
 use std::collections::BTreeSet;
 
-/// The journal is searched each time it has another so many moves: one run in so many pays for the search.
+/// The journal is searched after every this many moves, so only one run in that many pays for the search.
 const MOVES: usize = 128;
 
-/// Drops the moves of tasks that have ended, if it is time for that.
+/// Drops the moves of ended tasks, if a search is needed.
 pub(crate) fn drop_ended(system: &dyn System, journal: &mut Journal) {
     let is_move = |record: &&Record| matches!(record.event, Event::Moving { .. });
     let moves = journal.records().iter().filter(is_move).count();
@@ -35,8 +34,8 @@ pub(crate) fn drop_ended(system: &dyn System, journal: &mut Journal) {
     }
 }
 
-/// The numbers of moves that came to their end, and whose tasks have all ended. A process that waits outside keeps its
-/// record: children of it may wait there still.
+/// The numbers of finished moves whose tasks have all ended. A process that waits outside keeps its record, because its
+/// children may still wait there.
 fn ended(records: &[Record], is_gone: impl Fn(TaskKey) -> bool) -> BTreeSet<u64> {
     let answered = answered(records);
     let is_over = |record: &&Record| match &record.event {

@@ -1,18 +1,18 @@
-//! What was done, one line per change: what `apply` and `undo` show.
+//! Defines the lines that `apply` and `undo` show: what was done, one line per change.
 
 use crate::record::Outcome;
 
-/// One change and how it went.
+/// One change and its outcome.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// `seq` of the journal record; 0 where nothing was written.
+    /// `seq` of the journal record; 0 if nothing was written.
     pub seq: u64,
     /// Identifier of the change.
     pub change: String,
-    /// What was there.
+    /// The former state.
     pub before: Option<String>,
-    /// What is there.
+    /// The current state.
     pub after: Option<String>,
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
 }

@@ -1,10 +1,10 @@
-//! What can go wrong while the machine is changed.
+//! Defines what can fail while the machine is changed.
 
 use root::state::{LIB_DIR, RUN_DIR};
 use root::{Failure, RootError, Status};
 use std::fmt;
 
-/// Why a change or an undo did not happen. The display has three lines: what, why, what to do next.
+/// Why a change or an undo failed. The display has three lines: what, why, what to do next.
 #[derive(Debug)]
 pub enum ApplyError {
     /// A file of the machine or of our state.
@@ -16,113 +16,113 @@ pub enum ApplyError {
         /// What would help.
         next: String,
     },
-    /// Something with that name is there already and is not ours.
+    /// A cgroup with that name exists already and is not ours.
     Exists {
         /// The cgroup.
         path: String,
     },
-    /// Another intent is in force for a partition of that name.
+    /// Another intent is in force for a partition with that name.
     OtherIntent {
         /// Its name.
         name: String,
         /// Its CPUs.
         cpus: String,
-        /// When.
+        /// When it was applied.
         since: String,
     },
-    /// CPUs that another partition has.
+    /// CPUs that belong to another partition.
     Taken {
         /// The CPUs.
         cpus: String,
-        /// Whose they are.
+        /// The name of that partition.
         name: String,
-        /// Since when.
+        /// When it was applied.
         since: String,
     },
-    /// No partition of that name is in force.
+    /// No partition with that name is in force.
     NoPartition {
         /// The name.
         name: String,
-        /// Those that are.
+        /// The partitions that are in force.
         in_force: String,
     },
     /// A record in the middle of an apply.
     Within {
-        /// What the user named.
+        /// The record that the user named.
         to: u64,
-        /// Whose it is.
+        /// The partition of the apply.
         name: String,
         /// The record before it.
         before: u64,
         /// Its last record.
         end: u64,
     },
-    /// An apply that did not finish.
+    /// An unfinished apply.
     Unfinished {
-        /// Who began it.
+        /// The process that started it.
         pid: u32,
         /// When.
         since: String,
     },
-    /// A partition that was to be made anew, and was not to the end.
+    /// A partition whose resize is unfinished.
     Resizing {
         /// Its name.
         name: String,
-        /// The CPUs that it was to get.
+        /// The CPUs that it was to have.
         cpus: String,
-        /// Who began it.
+        /// The process that started it.
         pid: u32,
         /// When.
         since: String,
     },
-    /// Somebody is changing the machine right now.
+    /// Another process is changing the machine right now.
     Busy {
-        /// Who.
+        /// That process.
         holder: String,
     },
-    /// A step failed and everything before it was taken back.
+    /// A step failed and everything before it was undone.
     RolledBack {
         /// The change that failed.
         change: String,
-        /// What the kernel said.
+        /// The kernel's error.
         why: String,
-        /// Whether the former state is back.
+        /// Whether the former state is restored.
         undone: String,
         /// What to do.
         next: String,
-        /// The errno, where there is one.
+        /// The errno, if there is one.
         errno: Option<i32>,
     },
     /// Stopped by the user.
     Interrupted {
-        /// Whether the former state is back.
+        /// Whether the former state is restored.
         undone: String,
     },
-    /// A journal that cannot be understood.
+    /// A journal that cannot be decoded.
     Journal {
         /// Which record.
         record: usize,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// A record that is intact, and that another version wrote.
+    /// An intact record that another version wrote.
     OtherVersion {
         /// The journal, ledger or file of notes.
         file: String,
-        /// Which record of it, from 1.
+        /// The number of the record, from 1.
         record: usize,
-        /// What is not understood.
+        /// What cannot be decoded.
         why: String,
-        /// The version that wrote it, where a record says that.
+        /// The version that wrote it, if a record has it.
         writer: Option<String>,
     },
-    /// A journal of what outlives a restart that cannot be understood.
+    /// A journal of changes that survive a restart, if it cannot be decoded.
     Installed {
         /// Its file.
         name: &'static str,
         /// Which record.
         record: usize,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// The guard could not be started.
@@ -130,16 +130,16 @@ pub enum ApplyError {
         /// Why.
         why: String,
     },
-    /// The loader's own tool did not do it.
+    /// The loader's own tool failed.
     Tool {
-        /// As a user would type it.
+        /// The command line.
         command: String,
-        /// What it said.
+        /// The tool's message.
         why: String,
         /// What to do.
         next: String,
     },
-    /// Another process measures with a tracer whose settings all share.
+    /// Another process is measuring with a tracer whose settings are shared.
     Tracing {
         /// The process.
         pid: u32,
@@ -323,7 +323,7 @@ impl From<RootError> for ApplyError {
     }
 }
 
-/// The errno of a refusal, or the error itself when it is none.
+/// The errno of a refusal, or the error itself if it has none.
 pub(crate) fn refusal(error: root::RootError) -> Result<i32, ApplyError> {
     error.errno().ok_or(ApplyError::Root(error))
 }

@@ -1,4 +1,4 @@
-//! The state that an undo must give back: every file and every task's place that isolation touches.
+//! Reads the state that an undo must restore: every file and every task's place that isolation changes.
 
 use machine::{Cgroups, CpuSet, Task, TaskKey, Version};
 use root::Root;
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// The CPUs that are online.
 pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// The state of a machine as far as isolation can change it.
+/// The machine's state, as far as isolation can change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Path -> text.
@@ -55,7 +55,7 @@ impl Fingerprint {
         }
     }
 
-    /// What differs in `after`, one line each. Tasks and interrupts that came or went are no difference.
+    /// The differences in `after`, one line each. Tasks and interrupts that appeared or disappeared do not count.
     #[must_use]
     pub fn differences(&self, after: &Fingerprint) -> Vec<String> {
         let mut lines = file_differences(&self.files, &after.files);
@@ -87,9 +87,9 @@ impl Fingerprint {
     }
 }
 
-/// Left out: the process that compares, because it places itself while it measures; rescuers of workqueues
-/// (`rescuer_thread`), because the kernel binds them anew to whatever pool they help; and threads of interrupts,
-/// because the kernel lets them follow the effective affinity.
+/// Not compared: the process that compares, because it moves while it measures; rescuers of workqueues
+/// (`rescuer_thread`), because the kernel binds them to whichever pool they help; and interrupt threads, because the
+/// kernel makes them follow the effective affinity.
 fn is_compared(task: &Task) -> bool {
     let is_rescuer = task.flags & Task::PF_WQ_WORKER != 0
         && (!task.comm.starts_with("kworker/") || task.comm.starts_with("kworker/R-"));
@@ -139,8 +139,8 @@ pub(crate) fn files(root: &Root, cgroups: &Cgroups) -> BTreeMap<String, String> 
     files
 }
 
-/// What differs between two sets of files. A file that is there only once is no difference: interrupts and other
-/// owners' cgroups come and go by themselves, and whether our own cgroups are gone is seen when they are removed.
+/// The differences between two sets of files. A file that exists in only one is no difference: interrupts and other
+/// owners' cgroups come and go by themselves. Whether our own cgroups are gone is checked when they are removed.
 pub(crate) fn file_differences(
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,

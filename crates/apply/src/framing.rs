@@ -1,8 +1,8 @@
-//! One record of a journal as a line: `qcFORMAT LENGTH CHECKSUM JSON`, the two numbers in hexadecimal.
+//! Encodes one journal record as a line: `qcFORMAT LENGTH CHECKSUM JSON`, with both numbers in hexadecimal.
 //!
-//! A write that was interrupted leaves a line whose length or checksum does not match: it is torn, and the change that it
-//! announces was never made, because records come first. A line that is intact but not understood was written by another
-//! version of quietcore. It is never dropped: the command stops, and the file stays as it is.
+//! An interrupted write leaves a line whose length or checksum does not match: it is torn. The change that it announces
+//! was never made, because records come first. Another version of quietcore wrote an intact line that cannot be
+//! decoded. Such a line is never dropped: the command stops, and the file is not changed.
 
 use crate::ApplyError;
 use serde::Serialize;
@@ -10,29 +10,29 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The format that this version writes. It reads this one and all before it; a change that an older version would not
-/// understand needs the next number.
+/// The format that this version writes. It reads this one and all earlier ones. A change that an older version could
+/// not decode needs the next number.
 const FORMAT: u32 = 1;
-/// What precedes the number of the format.
+/// The prefix of the format number.
 const MAGIC: &str = "qc";
-/// The version that writes.
+/// The version of this program, as written to records.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Why a line is no record of this version.
+/// Why this version cannot decode a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unreadable {
-    /// Its beginning, length or checksum is damaged.
+    /// Its start, length or checksum is damaged.
     Torn(String),
     /// It is intact, and another version wrote it.
     OtherVersion(OtherVersion),
 }
 
-/// An intact line that this version does not understand.
+/// An intact line that this version cannot decode.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OtherVersion {
-    /// What is not understood.
+    /// What cannot be decoded.
     why: String,
-    /// The version that wrote it, where the record itself has that.
+    /// The version that wrote it, if the record itself has it.
     writer: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Resul
     }
 }
 
-/// The format and the text of a line that was written to its end.
+/// The format and the text of a completely written line.
 fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
     let mut parts = text.splitn(4, ' ');
@@ -116,8 +116,8 @@ fn unknown(body: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// The first field of a record's text that reading has dropped. What this version wrote comes out as it went in, which is
-/// the usual case and the quick one.
+/// The first field of a record's text that decoding dropped. A record of this version encodes to the same text again,
+/// which is the usual and fast case.
 fn unread<T: Serialize>(record: &T, body: &str) -> Option<String> {
     let again = serde_json::to_string(record).ok()?;
     if again == body {
@@ -133,7 +133,7 @@ fn dropped(written: &Value, read: &Value) -> Option<String> {
         (Value::Object(written), Value::Object(read)) => {
             written.iter().find_map(|(key, value)| match read.get(key) {
                 Some(read) => dropped(value, read).map(|inner| format!("{key}.{inner}")),
-                // An older version may write what this one leaves out when there is nothing.
+                // An older version may write an empty field that this one omits.
                 None => (!is_nothing(value)).then(|| key.clone()),
             })
         }

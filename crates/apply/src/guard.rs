@@ -1,8 +1,8 @@
-//! The guard: a detached process that takes everything back when its parent dies or the time is up.
+//! Runs the guard: a detached process that undoes an apply when its parent dies or a time limit expires.
 //!
-//! It is armed before the first write. It sits in its own session and outside the caller's cgroup, on the
-//! housekeeping CPUs, locked in memory. It learns of its parent's death from the end of a pipe, which works on
-//! every kernel and cannot be missed; children that the parent forks die with the parent.
+//! It is armed before the first write. It has its own session, is outside the caller's cgroup, runs on the housekeeping
+//! CPUs, and is locked in memory. The end of a pipe signals the death of its parent. That works on every kernel and
+//! cannot be missed; children that the parent forks die with the parent.
 
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{Layer, LayerState};
@@ -15,20 +15,20 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Byte with which the guard says that it watches.
+/// The guard sends this byte when it is watching.
 const READY: u8 = b'r';
-/// Byte with which the parent sends it away.
+/// The parent sends this byte to dismiss the guard.
 const DISARM: u8 = b'd';
 
-/// Pause between two tries to undo.
+/// Pause between two attempts to undo.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// When the guard takes things back.
+/// When the guard undoes the apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
     /// When the parent dies: `prove`.
     Parent,
-    /// When the time is up without a confirmation, or the parent dies in the middle: `--confirm-within`.
+    /// When the time expires without a confirmation, or the parent dies in the middle: `--confirm-within`.
     Deadline(Duration),
 }
 
@@ -39,10 +39,10 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts the guard as `PROGRAM guard ...` and waits until it watches.
+    /// Starts the guard as `PROGRAM guard ...` and waits until it is watching.
     ///
     /// # Errors
-    /// [`ApplyError::Guard`] when it cannot be started; nothing may be changed then.
+    /// [`ApplyError::Guard`] if it cannot be started; the caller must not change anything then.
     pub fn arm(program: &str, housekeeping: &CpuSet, watch: Watch) -> Result<Guard, ApplyError> {
         let failed = |why: String| ApplyError::Guard { why };
         let clock = std::time::SystemTime::now()
@@ -77,26 +77,26 @@ impl Guard {
         self.token.clone()
     }
 
-    /// Number of the guard's process.
+    /// The guard's process ID.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends it away and waits until it is gone.
+    /// Dismisses the guard and waits until it has exited.
     pub fn disarm(mut self) {
         if let Some(input) = self.child.stdin.as_mut() {
-            // A guard that is gone already needs no telling.
+            // The guard may have exited already.
             let _ = input.write_all(&[DISARM]).and_then(|()| input.flush());
         }
         let _ = self.child.wait();
     }
 }
 
-/// What the guard process does from its start to its end. Gives what it did, for its exit status.
+/// Runs the guard process from start to end.
 ///
 /// # Errors
-/// What the undo met.
+/// The error of the undo.
 pub fn stand<L>(
     system: &dyn System,
     storage: &dyn Storage,
@@ -106,7 +106,7 @@ pub fn stand<L>(
     lock: &mut dyn FnMut() -> Result<L, ApplyError>,
 ) -> Result<(), ApplyError> {
     detach(system);
-    // Either may be refused (a container); the guard then still does its work from where it is.
+    // Either may be refused (in a container); the guard then works from its current place.
     let _ = system.set_affinity(std::process::id(), housekeeping);
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
     let mut out = std::io::stdout();
@@ -130,7 +130,7 @@ pub fn stand<L>(
             });
             match deadline {
                 Some(deadline) if finished => {
-                    // The parent ended in peace and the user has the rest of the time to confirm.
+                    // The parent exited normally, and the user has the rest of the time to confirm.
                     std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
                     "guard: not confirmed in time"
                 }
@@ -141,11 +141,11 @@ pub fn stand<L>(
     undo_watched(system, storage, token, why, lock)
 }
 
-/// Undoes the apply that a guard watches, unless it is undone or confirmed by then. What fails is tried again, however long: giving
-/// up would leave an unconfirmed partition in force. Between two tries the lock is free for other commands.
+/// Undoes the apply that a guard watches, unless it is undone or confirmed by then. Failures are retried without limit:
+/// giving up would leave an unconfirmed partition in force. Between two attempts other commands can take the lock.
 ///
 /// # Errors
-/// A journal that no try can read: a damaged one, or one of another version.
+/// A journal that no attempt can read: a damaged one, or one of another version.
 pub fn undo_watched<L>(
     system: &dyn System,
     storage: &dyn Storage,
@@ -162,7 +162,7 @@ pub fn undo_watched<L>(
     }
 }
 
-/// One try; gives whether nothing is left to do. Without the lock, another command may finish the job.
+/// One attempt; returns whether nothing is left to do. Without the lock, another command may finish the undo.
 fn try_undo<L>(
     system: &dyn System,
     storage: &dyn Storage,
@@ -187,16 +187,16 @@ fn try_undo<L>(
     Ok(undone.failed.is_empty())
 }
 
-/// Whether the layer of this guard is in the journal and not confirmed.
+/// Whether the journal has an unconfirmed layer of this guard.
 fn is_awaited(storage: &dyn Storage, token: &str) -> Result<bool, ApplyError> {
     let journal = Journal::open(storage)?;
     Ok(journal.is_some_and(|journal| mine(&journal, token).is_some_and(|layer| !layer.confirmed)))
 }
 
-/// Notes the user's confirmation, so that the guard lets things stand.
+/// Records the user's confirmation, so that the guard keeps the changes.
 ///
 /// # Errors
-/// [`ApplyError::NothingToConfirm`] when nothing is in force or nothing waits.
+/// [`ApplyError::NothingToConfirm`] if nothing is in force or nothing awaits confirmation.
 pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
     let nothing = |why: &str| ApplyError::NothingToConfirm { why: why.to_owned() };
     let Some(mut journal) = Journal::open(storage)? else {
@@ -214,14 +214,14 @@ pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
             "what is in force was applied without a time limit, or is confirmed",
         ));
     }
-    // One `apply` may bring several partitions into force.
+    // One `apply` can bring several partitions into force.
     for layer in waiting {
         journal.append(Event::Confirmed { layer: Some(layer) })?;
     }
     Ok(())
 }
 
-/// The apply that this guard watches, while it is not taken back.
+/// The apply that this guard watches, unless it is undone.
 fn mine<'j>(journal: &'j Journal, token: &str) -> Option<Layer<'j>> {
     let layers = journal.layers();
     layers
@@ -237,13 +237,13 @@ fn boot_id(system: &dyn System) -> Option<String> {
         .flatten()
 }
 
-/// Leaves the caller's session and the cgroups by which it is killed. Each of these may be refused (a container); the
-/// work is then done from where the process is.
+/// Leaves the caller's session, and the cgroups through which the session would be killed. Each step may be refused (in
+/// a container); the process then works from its current place.
 pub fn detach(system: &dyn System) {
     let _ = rustix::process::setsid();
     let pid = std::process::id();
     for (version, mount, controllers) in &Cgroups::read(system.root()).mounts {
-        // Only the hierarchies by which a session is killed: v2, and systemd's own on v1.
+        // Only the hierarchies that are used to kill a session: v2, and systemd's own on v1.
         if *version == Version::V2 || controllers.iter().any(|name| name == "name=systemd") {
             let _ = system.write(&format!("{mount}/cgroup.procs"), &pid.to_string());
         }
@@ -271,7 +271,7 @@ fn wait_for_parent(deadline: Option<Instant>) -> Wake {
                 };
             }
             Err(rustix::io::Errno::INTR) => {}
-            // Without poll nothing can be watched: taking back at once is the safe side.
+            // Without poll nothing can be watched; undoing at once is the safe choice.
             Err(_) => return Wake::ParentDied,
         }
     }

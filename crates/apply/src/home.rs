@@ -1,4 +1,4 @@
-//! Sending tasks home: to where the journal says they were, and those born since to their parent's place.
+//! Moves tasks back to where the journal recorded them, and tasks that started since to their parent's place.
 
 use crate::error::refusal;
 use crate::layers::is_in;
@@ -18,18 +18,18 @@ pub(crate) struct Map<'a> {
     pub mount: &'a str,
     /// v1 moves threads, v2 moves processes.
     pub version: Version,
-    /// Directories of our sets that are taken apart.
+    /// Directories of our sets that are removed.
     pub sets: &'a [String],
-    /// Where the tasks of the root are at home: `/`, or the housekeeping set (v1) while other partitions stay.
+    /// Home cgroup of the root's tasks: `/`, or the housekeeping set (v1) while other partitions stay.
     pub hearth: &'a str,
-    /// Cgroups of the partitions that stay, below the mount.
+    /// Cgroups of the remaining partitions, below the mount.
     pub stay: &'a [String],
-    /// What the journal knows.
+    /// The state from the journal.
     pub wishes: &'a Wishes,
 }
 
 impl Map<'_> {
-    /// The file of a cgroup that takes tasks: threads on v1, processes on v2.
+    /// The file of a cgroup that accepts tasks: threads on v1, processes on v2.
     pub fn list(&self, dir: &str) -> String {
         match self.version {
             Version::V1 => format!("{dir}/tasks"),
@@ -37,14 +37,14 @@ impl Map<'_> {
         }
     }
 
-    /// Moves one task home; `Ok(false)` when it is gone.
+    /// Moves one task to its original cgroup; `Ok(false)` if it has ended.
     ///
     /// # Errors
-    /// The errno with which the kernel refused its home and the root too.
+    /// The errno with which the kernel refused both its original cgroup and the root.
     pub fn send_home(&self, tid: u32) -> Result<bool, i32> {
         let home = self.home_of(tid);
         let sent = match self.enter(tid, &home) {
-            // Its former cgroup is gone, or may no longer hold processes: the root always may.
+            // Its former cgroup is gone, or may no longer hold processes; the root always may.
             Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) if home != self.hearth => {
                 let hearth = format!("{}{}", self.mount, self.hearth.trim_end_matches('/'));
                 self.attach(&self.list(&hearth), tid)
@@ -57,7 +57,7 @@ impl Map<'_> {
         sent
     }
 
-    /// Before 6.2 the root gives whoever comes to it the CPUs of the partitions that stay, too.
+    /// Removes the CPUs of the remaining partitions, which the root gives every arriving task before 6.2.
     fn keep_out(&self, tid: u32) {
         let root = self.system.root();
         let text = root
@@ -74,15 +74,15 @@ impl Map<'_> {
         };
         let rest = mask.and(&room);
         if cgroup.as_deref() == Some("/") && rest != mask && !rest.is_empty() {
-            // Refused only for one that is gone, or that the kernel has bound.
+            // Refused only if the task has ended, or the kernel has bound it.
             let _ = self.system.set_affinity(tid, &rest);
         }
     }
 
-    /// Moves one task to a cgroup; home where that is gone.
+    /// Moves one task to a cgroup, or to its original one if that is gone.
     ///
     /// # Errors
-    /// As [`Map::send_home`].
+    /// As for [`Map::send_home`].
     pub fn send_to(&self, tid: u32, cgroup: &str) -> Result<bool, i32> {
         match self.enter(tid, cgroup) {
             Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) => self.send_home(tid),
@@ -90,8 +90,8 @@ impl Map<'_> {
         }
     }
 
-    /// Sends those members of one of our sets home that were noted together, and gives their number. Who does not go is
-    /// met again by [`Map::evacuate`].
+    /// Moves those members of one of our sets back that were recorded as a crowd, and returns their number.
+    /// [`Map::evacuate`] handles those that do not move.
     pub fn send_crowd(&self, dir: &str) -> usize {
         let Ok(members) = census::members(self.system, &self.list(dir)) else {
             return 0;
@@ -111,14 +111,14 @@ impl Map<'_> {
                 sent += usize::from(moved.is_ok());
                 ControlFlow::Continue(())
             };
-            // A home that is gone refuses all of them; then each is sent by itself.
+            // If the original cgroup is gone, all are refused; then each is moved by itself.
             let _ = self.system.attach_each(&list, &mut tids.into_iter(), &mut answer);
         }
         sent
     }
 
-    /// Moves a task into a cgroup: on v2 with its whole process, unless that is in the same domain, where threads are
-    /// moved one by one. A process of which a thread is in a partition that stays goes on waiting in its domain.
+    /// Moves a task into a cgroup. On v2 its whole process moves, except that threads move one by one within their
+    /// domain. A process with a thread in a remaining partition keeps waiting in its domain.
     fn enter(&self, tid: u32, cgroup: &str) -> Result<bool, i32> {
         let dir = |cgroup: &str| format!("{}{}", self.mount, cgroup.trim_end_matches('/'));
         let root = self.system.root();
@@ -138,13 +138,13 @@ impl Map<'_> {
         if theirs != now && self.is_divided(tid) {
             return thread(&theirs);
         }
-        // Before its process leaves, the thread comes to where that is: see `threads::gather`.
+        // The thread joins its process before the process leaves: see `threads::gather`.
         if theirs != now {
             thread(&theirs)?;
         }
         match domain == cgroup {
             true => self.attach(&self.list(&dir(cgroup)), tid),
-            // The process goes into the domain first, and then the thread to its place there.
+            // The process moves into the domain first, and then the thread to its place there.
             false => match self.attach(&self.list(&dir(&domain)), tid)? {
                 true => thread(cgroup),
                 false => Ok(false),
@@ -152,7 +152,7 @@ impl Map<'_> {
         }
     }
 
-    /// Whether another thread of its process is in a partition that stays.
+    /// Whether another thread of its process is in a remaining partition.
     pub fn is_divided(&self, tid: u32) -> bool {
         let root = self.system.root();
         let pid = machine::tasks::read_one(root, tid).map(|task| task.pid);
@@ -163,12 +163,12 @@ impl Map<'_> {
         })
     }
 
-    /// Empties one of our sets, until nothing new appears in it.
+    /// Empties one of our sets, until no new task appears in it.
     ///
-    /// Gives the tasks that could not be moved, with the reason.
+    /// Returns the tasks that could not be moved, with the reason.
     ///
     /// # Errors
-    /// What reading the set's list met.
+    /// The error of reading the set's list.
     pub fn evacuate(&self, dir: &str) -> Result<Vec<String>, ApplyError> {
         const PASSES: usize = 200;
         let list = members_file(self.system.root(), dir, self.version);
@@ -194,7 +194,7 @@ impl Map<'_> {
         Ok(blocked)
     }
 
-    /// Removes one of our sets. The kernel says EBUSY for a moment after the last task left.
+    /// Removes one of our sets. The kernel returns EBUSY for a moment after the last task left.
     ///
     /// # Errors
     /// The errno after a bounded wait.
@@ -208,7 +208,7 @@ impl Map<'_> {
                     libc::ENOENT => return Ok(()),
                     libc::EBUSY => {
                         last = libc::EBUSY;
-                        // A task may have been born in it meanwhile.
+                        // A new task may have started in it since.
                         let _ = self.evacuate(dir);
                         self.system.pause(Duration::from_millis(20));
                     }
@@ -228,7 +228,7 @@ impl Map<'_> {
         }
     }
 
-    /// Path of a task's home below the mount.
+    /// Path of a task's original cgroup below the mount.
     fn home_of(&self, tid: u32) -> String {
         const GENERATIONS: usize = 64;
         let mut tid = tid;
@@ -239,7 +239,7 @@ impl Map<'_> {
             if let Some(home) = self.home_known(task.key) {
                 return home;
             }
-            // A thread's own process counts before its parent.
+            // A thread's own process takes precedence over its parent.
             let next = if task.pid == tid { task.ppid } else { task.pid };
             if next == 0 || next == tid {
                 break;

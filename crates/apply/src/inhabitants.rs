@@ -1,8 +1,7 @@
-//! Who lives in a partition while it is made anew with other CPUs, so that all of it can come back in.
+//! Collects the tasks of a partition that is recreated with other CPUs, so that they can return to it.
 //!
-//! A partition in force cannot be stretched in place and stay exactly undoable, so resizing takes it back and makes
-//! it anew. Its programs are outside for that moment; what they, and the children that they make meanwhile, need to
-//! come in again is collected before.
+//! A partition in force cannot be resized in place and stay exactly undoable, so a resize undoes and recreates it. In between,
+//! its programs run outside. This module records what they, and the children that they fork in that time, need to return.
 
 use crate::parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
 use crate::record::{Event, FormerPolicy, Record};
@@ -11,24 +10,24 @@ use crate::{ApplyError, Journal, System, census};
 use machine::{CpuSet, Task, TaskKey, Version, tasks};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Passes after which children that keep appearing are left where they are.
+/// After this many passes, children that keep appearing are left where they are.
 const PASSES: usize = 50;
 
 /// The tasks of one partition.
 #[derive(Clone, Debug)]
 pub struct Inhabitants {
     inside: Vec<Task>,
-    /// Everything that lived anywhere: what is not in it was born since.
+    /// All tasks of the machine at that time; any other task started since.
     known: BTreeSet<TaskKey>,
-    /// Those that have their policy from `move`, and lose it when the partition goes.
+    /// Tasks whose policy comes from `move`; they lose it when the partition is undone.
     given: BTreeSet<TaskKey>,
-    /// Processes of which only some threads were in, by number.
+    /// IDs of processes of which only some threads were inside.
     divided: BTreeSet<u32>,
-    /// The partition's CPUs then.
+    /// The partition's CPUs at that time.
     cpus: CpuSet,
 }
 
-/// Where they are put, and which CPUs that has.
+/// Where they are moved, and the CPUs there.
 #[derive(Clone, Copy, Debug)]
 pub struct Dwelling<'a> {
     /// Directory of the cgroup.
@@ -38,10 +37,10 @@ pub struct Dwelling<'a> {
 }
 
 impl Inhabitants {
-    /// Those of a partition now. `records` is the journal that it is in.
+    /// Reads the tasks of a partition. `records` is the journal with that partition.
     ///
     /// # Errors
-    /// What reading the cgroup's list met.
+    /// The error of reading the cgroup's list.
     pub fn of(
         system: &dyn System,
         records: &[Record],
@@ -70,8 +69,8 @@ impl Inhabitants {
         })
     }
 
-    /// Those with a real-time policy, which taking the partition apart may cost them. The parameters of
-    /// `SCHED_DEADLINE` are not in /proc, so they could not be given back.
+    /// Tasks with a real-time policy, which taking the partition apart may change. The parameters of `SCHED_DEADLINE`
+    /// are not in /proc, so that policy could not be restored.
     pub(crate) fn real_time(&self) -> Vec<(TaskKey, String, FormerPolicy)> {
         let is_real_time = |task: &&Task| matches!(task.policy, machine::Policy::Fifo | machine::Policy::Rr);
         let inside = self.inside.iter().filter(is_real_time);
@@ -80,20 +79,20 @@ impl Inhabitants {
             .collect()
     }
 
-    /// How many they were.
+    /// Number of tasks that were inside.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inside.len()
     }
 
-    /// Whether nobody was in.
+    /// Whether the partition was empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inside.is_empty()
     }
 
-    /// Puts them in again, with their children of meanwhile: journalled, with their pins as far as the new CPUs have
-    /// them, and with the policies that they had. Those that ended meanwhile are not in the result.
+    /// Moves them back with the children that they forked since. The moves are journalled. Tasks keep their pins, as
+    /// far as the new CPUs allow, and their policies. Tasks that ended since are not in the result.
     ///
     /// # Errors
     /// A journal that cannot be written.
@@ -125,7 +124,7 @@ impl Inhabitants {
         Ok(arrivals)
     }
 
-    /// Those of them that still live, and what was born of them since.
+    /// Those that still exist, and their descendants since.
     fn family<'t>(&self, everybody: &'t [Task]) -> Vec<&'t Task> {
         let mut family: BTreeSet<TaskKey> = self.inside.iter().map(|task| task.key).collect();
         let by_tid: BTreeMap<u32, TaskKey> = everybody.iter().map(|task| (task.key.tid, task.key)).collect();
@@ -153,7 +152,7 @@ impl Inhabitants {
             .collect()
     }
 
-    /// Whole processes where all threads of one come, single threads otherwise; on v2 only of those that were divided.
+    /// Whole processes if all their threads return, single threads otherwise; on v2 single threads only of divided processes.
     fn parcels(
         &self,
         everybody: &[Task],
@@ -200,7 +199,7 @@ impl Inhabitants {
         self.inside.iter().find(|task| task.key == key)
     }
 
-    /// The CPUs that it was pinned to inside, as far as there are such now.
+    /// The CPUs that it was pinned to inside, as far as they still belong to the partition.
     fn pin(&self, key: TaskKey, cpus: &CpuSet) -> Option<CpuSet> {
         let mask = self.inhabitant(key)?.allowed.as_ref()?;
         let is_pinned = !self.cpus.is_subset(mask);
@@ -208,13 +207,13 @@ impl Inhabitants {
     }
 
     /// The policy that it had inside. The parameters of `SCHED_DEADLINE` are not in /proc; such a task is never
-    /// demoted, and keeps its own.
+    /// demoted, and keeps its policy.
     fn policy(&self, key: TaskKey) -> Option<FormerPolicy> {
         let task = self.inhabitant(key)?;
         (task.policy != machine::Policy::Deadline).then(|| FormerPolicy::of(task))
     }
 
-    /// What undo demoted, and what had its policy from `move`, gets it again.
+    /// Restores the policy of a task that undo demoted, or that had its policy from `move`.
     fn give_policy(&self, system: &dyn System, arrival: &Arrival) {
         let key = arrival.before.key;
         let Some(wanted) = self.policy(key) else { return };
@@ -225,7 +224,7 @@ impl Inhabitants {
         }
     }
 
-    /// Those that do not have the policy that they had inside, by name and number.
+    /// Tasks without the policy that they had inside, by name and ID.
     #[must_use]
     pub fn without_policy(&self, system: &dyn System) -> Vec<String> {
         self.inside

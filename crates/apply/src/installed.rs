@@ -1,5 +1,5 @@
-//! Files that outlive a restart (unit, script, links, configuration): each is noted with what stood there before it is
-//! written, and goes back to that.
+//! Installs files that survive a restart (unit, script, links, configuration). The former content is recorded before
+//! each write, and removal restores it.
 
 use crate::ApplyError;
 use crate::journal::Storage;
@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 /// Name of the journal in `/var/lib/quietcore`.
 const NAME: &str = "installed";
 
-/// Where files are installed. The tool's is [`Live`]; tests bring one that dies on purpose.
+/// Where files are installed. Production code uses [`Live`]; tests use one that dies on purpose.
 pub trait Files {
-    /// What stands at a path.
+    /// Reads what is at a path.
     ///
     /// # Errors
-    /// What reading met.
+    /// The read error.
     fn standing(&self, path: &str) -> Result<Standing, RootError>;
-    /// Makes something stand there, on the disk when it returns.
+    /// Puts this at a path; it is on disk on return.
     ///
     /// # Errors
-    /// What writing met; what stood there stands there still.
+    /// The write error; the former content is unchanged.
     fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError>;
 }
 
@@ -39,13 +39,13 @@ impl Files for Live {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
-    /// The next write is this one.
+    /// This write is next.
     Will {
         path: String,
         before: Standing,
         after: Standing,
     },
-    /// It was taken back, or left alone for good.
+    /// It was undone, or left alone permanently.
     Undid { of: u64 },
 }
 
@@ -54,25 +54,25 @@ enum Event {
 pub struct Placed {
     /// Where.
     pub path: String,
-    /// What came of it: `installed`, `already`, `removed`, `restored`, `kept`.
+    /// The outcome: `installed`, `already`, `removed`, `restored`, `kept`.
     pub outcome: &'static str,
 }
 
-/// What came of taking installed files back.
+/// The result of removing installed files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Paths that are as before, with what was done.
+    /// Restored paths, with what was done.
     pub placed: Vec<Placed>,
-    /// What somebody else changed since, and was left alone.
+    /// What another program changed since, and was left alone.
     pub drift: Vec<String>,
-    /// What could not be taken back, with the reason.
+    /// What could not be undone, with the reason.
     pub failed: Vec<String>,
 }
 
-/// Puts files into their places, in this order, with the directories that they need.
+/// Installs files in this order, with the directories that they need.
 ///
 /// # Errors
-/// The step that failed; what was placed before it is noted and goes with [`remove`].
+/// The failed step; earlier files are recorded, and [`remove`] removes them.
 pub fn install(
     files: &dyn Files,
     lasting: &dyn Storage,
@@ -99,8 +99,8 @@ pub fn install(
     Ok(placed)
 }
 
-/// Takes everything back that was installed, last first. What somebody changed since is named and left alone, unless
-/// forced; of the paths in `aside` a changed file is kept under another name instead.
+/// Undoes every installation, last first. What another program changed since is reported and left alone, unless forced.
+/// A changed file in `aside` is kept under another name instead.
 ///
 /// # Errors
 /// A journal that cannot be read or written.
@@ -113,10 +113,10 @@ pub fn remove(
     remove_some(files, lasting, force, aside, &|_| true)
 }
 
-/// As [`remove`], only of the paths that are meant, and of the directories that were made for nothing else.
+/// Like [`remove`], for the selected paths only, and the directories that were made only for them.
 ///
 /// # Errors
-/// As [`remove`].
+/// As for [`remove`].
 pub fn remove_some(
     files: &dyn Files,
     lasting: &dyn Storage,
@@ -176,7 +176,7 @@ pub fn remove_some(
         notes.append(Event::Undid { of: seq })?;
         removed.placed.push(Placed { path, outcome });
     }
-    // One torn note alone is a file too.
+    // A single torn record is a file too.
     if notes.standing_notes().is_empty() && lasting.read(NAME)?.is_some() {
         lasting.remove(NAME)?;
     }
@@ -188,11 +188,10 @@ fn is_below(path: &str, directory: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Gives a file another name that is free: `PATH.bak`, `PATH.bak.1` and so on. Gives that name; `None` where nothing
-/// stood.
+/// Renames a file to a free name: `PATH.bak`, `PATH.bak.1` and so on. Returns that name; `None` if there was no file.
 ///
 /// # Errors
-/// What reading or writing met.
+/// The error of reading or writing.
 pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyError> {
     const TRIES: u32 = 1000;
     let now = files.standing(path)?;
@@ -222,12 +221,12 @@ pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyE
 /// Whether anything is installed.
 ///
 /// # Errors
-/// What reading met.
+/// The read error.
 pub fn is_installed(lasting: &dyn Storage) -> Result<bool, ApplyError> {
     Ok(!Notes::read(lasting)?.standing_notes().is_empty())
 }
 
-/// Directories above a path that are not there, outermost first.
+/// Missing parent directories of a path, outermost first.
 pub(crate) fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyError> {
     let mut missing = Vec::new();
     let mut dir = path;
@@ -250,7 +249,7 @@ impl<'a> Notes<'a> {
         Ok(Notes(notes::Notes::read(lasting, NAME)?))
     }
 
-    /// What was installed and not taken back, last first.
+    /// What was installed and not undone, last first.
     fn standing_notes(&self) -> Vec<(u64, String, Standing, Standing)> {
         let notes = self.0.all();
         let undone: BTreeSet<u64> = notes
@@ -289,14 +288,14 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Makes something stand at a path, and looks whether it does.
+/// Puts this at a path, and verifies it.
 ///
 /// # Errors
-/// What writing met, or another content than what was written.
+/// The write error, or a content other than the one written.
 pub(crate) fn put(files: &dyn Files, path: &str, wanted: &Standing) -> Result<(), ApplyError> {
     files.set_standing(path, wanted)?;
     let holds = match (&files.standing(path)?, wanted) {
-        // FAT takes any permissions without a word and has those of its mount (`fat_setattr`).
+        // FAT silently accepts any permissions and keeps those of its mount (`fat_setattr`).
         (Standing::File { content: seen, .. }, Standing::File { content, .. }) => seen == content,
         (seen, wanted) => seen == wanted,
     };

@@ -1,6 +1,6 @@
-//! The journal on disk: one line per record ([`crate::framing`]), so that a torn last line is recognised.
+//! Stores the journal on disk, one line per record ([`crate::framing`]), so that a torn last line is recognised.
 //!
-//! `/run/quietcore/journal` exists only while something is in force; a full undo renames it into `history/`.
+//! `/run/quietcore/journal` exists only while something is in force. A full undo renames it into `history/`.
 
 use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::layers::{Layer, LayerState, layers};
@@ -11,37 +11,37 @@ use root::state::{Durability, RUN_DIR, StateDir};
 
 const NAME: &str = "journal";
 
-/// Where journals are kept. The tool's is [`StateDir`]; tests bring one that fails on purpose.
+/// Where journals are stored. Production code uses [`StateDir`]; tests use one that fails on purpose.
 pub trait Storage {
-    /// The whole journal; `None` when nothing is in force.
+    /// Reads the whole journal; `None` when nothing is in force.
     ///
     /// # Errors
-    /// What reading met.
+    /// The read error.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError>;
     /// Appends with one `write(2)`.
     ///
     /// # Errors
-    /// What writing met; nothing was appended then.
+    /// The write error; nothing was appended.
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError>;
-    /// Makes a file with this content, in the place of one that may be there: at no moment is there half of it, or none.
+    /// Atomically creates or replaces a file: no reader ever sees half of it, or none.
     ///
     /// # Errors
-    /// What writing met; the former file is there then.
+    /// The write error; the former file is unchanged.
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError>;
-    /// Renames.
+    /// Renames a file.
     ///
     /// # Errors
-    /// What renaming met.
+    /// The rename error.
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError>;
     /// Removes a file.
     ///
     /// # Errors
-    /// What removing met.
+    /// The error of the removal.
     fn remove(&self, name: &str) -> Result<(), RootError>;
-    /// Names in a sub-directory, sorted.
+    /// Lists the names in a sub-directory, sorted.
     ///
     /// # Errors
-    /// What listing met.
+    /// The error of the listing.
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError>;
 }
 
@@ -51,7 +51,7 @@ impl Storage for StateDir {
     }
 
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
-        // A killed process needs no fsync, and a crashed kernel has lost the run-time state anyway.
+        // No fsync: the page cache survives a killed process, and a kernel crash loses the run-time state anyway.
         StateDir::append(self, name, record, Durability::Kernel)
     }
 
@@ -72,7 +72,7 @@ impl Storage for StateDir {
     }
 }
 
-/// A state directory whose files outlive the machine's death: every append is on the disk before the next step.
+/// A state directory whose files survive a crash of the machine: every append reaches the disk before the next step.
 pub struct Lasting<'a>(pub &'a StateDir);
 
 impl Storage for Lasting<'_> {
@@ -101,27 +101,27 @@ impl Storage for Lasting<'_> {
     }
 }
 
-/// An open journal: what it holds, and where the next record goes.
+/// An open journal: its records, and where the next one goes.
 pub struct Journal<'a> {
     storage: &'a dyn Storage,
     records: Vec<Record>,
     torn: bool,
-    /// Whether this version wrote the last record. Kept, because finding it out reads back to the beginning of the apply.
+    /// Whether this version wrote the last record. Cached, because finding out means reading back to the start of the apply.
     is_ours: bool,
 }
 
-/// How far the journal got.
+/// How far the last apply or undo got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalState {
     /// Every change was made.
     InForce,
-    /// An apply or an undo was stopped in the middle.
+    /// An apply or an undo was interrupted.
     Unfinished,
-    /// A partition is being made anew, and is between two steps of that.
+    /// A partition is being recreated, and the journal ends between two steps of that.
     Resizing,
-    /// It speaks of an earlier boot.
+    /// It belongs to an earlier boot.
     Void,
-    /// Everything was taken back, and it was not put away yet.
+    /// Everything was undone, but the journal was not retired yet.
     Ended,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Journal<'a> {
             return Ok(None);
         };
         let records = decode(&bytes)?;
-        // A journal whose very first record is missing or torn was never followed by a write.
+        // If the very first record is missing or torn, no write followed it.
         Ok((!records.is_empty()).then_some(Journal {
             storage,
             torn: is_torn(&bytes),
@@ -144,10 +144,10 @@ impl<'a> Journal<'a> {
         }))
     }
 
-    /// Removes a journal that holds no whole record: its process died before it could change anything.
+    /// Removes a journal without a complete record: its process died before it could change anything.
     ///
     /// # Errors
-    /// What reading or removing met; [`ApplyError::Journal`] for a damaged one, which is kept.
+    /// The error of reading or removing; [`ApplyError::Journal`] for a damaged journal, which is kept.
     pub fn sweep(storage: &dyn Storage) -> Result<(), ApplyError> {
         match storage.read(NAME)? {
             Some(bytes) if decode(&bytes)?.is_empty() => Ok(storage.remove(NAME)?),
@@ -155,7 +155,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// A new journal, empty until the first record.
+    /// Creates a new journal, empty until the first record.
     #[must_use]
     pub fn create(storage: &'a dyn Storage) -> Journal<'a> {
         Journal {
@@ -172,7 +172,7 @@ impl<'a> Journal<'a> {
         &self.records
     }
 
-    /// How far the last apply or undo of this journal got, seen from that boot.
+    /// How far the last apply or undo of this journal got, given the current boot ID.
     #[must_use]
     pub fn state(&self, boot_id: Option<&str>) -> JournalState {
         let layers = self.layers();
@@ -193,16 +193,16 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Every apply that it tells of, first to last.
+    /// All applies in the journal, first to last.
     #[must_use]
     pub fn layers(&self) -> Vec<Layer<'_>> {
         layers(&self.records)
     }
 
-    /// Appends a record and gives its number.
+    /// Appends a record and returns its number.
     ///
     /// # Errors
-    /// What the storage met: a full `/run` shows here, before the machine is touched.
+    /// The storage error. A full `/run` is detected here, before the machine is changed.
     pub fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
         let seq = next_seq(&self.records);
         let is_named = event.tool().is_some() || self.is_ours;
@@ -223,10 +223,10 @@ impl<'a> Journal<'a> {
         Ok(seq)
     }
 
-    /// Writes the journal again with only these records, which keep their numbers.
+    /// Rewrites the journal with only these records, which keep their numbers.
     ///
     /// # Errors
-    /// What writing met; the journal is as before then.
+    /// The write error; the journal is unchanged.
     pub(crate) fn keep(&mut self, is_kept: impl Fn(&Record) -> bool) -> Result<(), ApplyError> {
         let kept: Vec<Record> = self
             .records
@@ -241,11 +241,11 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    /// Puts what is over into the history: everything before the first layer that is in force. Before that one nothing was,
-    /// so that its own records say what was there.
+    /// Moves everything before the first layer that is in force into the history. Nothing was in force before that
+    /// layer, so its own records hold the former state.
     ///
     /// # Errors
-    /// What writing met; the journal is whole in any case.
+    /// The write error; the journal stays complete in any case.
     pub(crate) fn put_over_away(&self) -> Result<(), ApplyError> {
         let layers = self.layers();
         let Some(first) = layers.iter().position(Layer::is_live) else {
@@ -260,26 +260,27 @@ impl<'a> Journal<'a> {
             let is_end = |record: &Record| matches!(&record.event, Event::Undone { layer: Some(seq) } if *seq == layer.seq);
             over.iter().any(is_end)
         };
-        // One that ended later was there when this one began, and shared things with it.
+        // A layer that ended later was active when this one started, and shared things with it.
         let (Some(oldest), true) = (over.first(), layers.iter().take(first).all(ends_there)) else {
             return Ok(());
         };
-        // Who is killed between the two has these records twice, and the next time writes the same file again.
+        // A process that is killed between the two writes leaves these records in both files; the next call writes the
+        // same file again.
         self.storage
             .replace(&format!("history/{:020}", oldest.at_ns), &text(over)?)?;
         Ok(self.storage.replace(NAME, &text(rest)?)?)
     }
 
-    /// Puts the journal away: nothing is in force any more.
+    /// Renames the journal into the history: nothing is in force any more.
     ///
     /// # Errors
-    /// What renaming met.
+    /// The rename error.
     pub fn retire(self) -> Result<(), ApplyError> {
         let began = self.records.first().map_or_else(now_ns, |record| record.at_ns);
-        // Nanoseconds sort as the times do, and two journals cannot begin in the same one.
+        // Nanoseconds sort chronologically, and two journals cannot start in the same one.
         let past = format!("history/{began:020}");
         match self.storage.rename(NAME, &past) {
-            // Who was killed in `put_over_away` left a copy of our first records there.
+            // A process that was killed in `put_over_away` left a copy of our first records there.
             Err(error) if error.errno() == Some(libc::EEXIST) => {
                 self.storage.remove(&past)?;
                 Ok(self.storage.rename(NAME, &past)?)
@@ -289,10 +290,10 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Every journal: those put away, oldest first, then the one in force.
+/// Reads every journal: the retired ones, oldest first, then the one in force.
 ///
 /// # Errors
-/// What listing or reading met, and a journal in force that cannot be understood.
+/// The error of listing or reading, or a journal in force that cannot be decoded.
 pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
     let mut history = History::default();
     for name in storage.names("history")? {
@@ -313,20 +314,20 @@ pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
 /// What was done on this boot.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Every journal that can be read.
+    /// Every readable journal.
     pub journals: Vec<Vec<Record>>,
-    /// Why others cannot, such as one of a newer version.
+    /// Why the others cannot be read, for example because a newer version wrote them.
     pub unreadable: Vec<ApplyError>,
 }
 
-/// The lines of records.
+/// Encodes records as lines.
 fn text(records: &[Record]) -> Result<Vec<u8>, ApplyError> {
     let lines: Vec<Vec<u8>> = records.iter().map(encode).collect::<Result<_, _>>()?;
     Ok(lines.concat())
 }
 
-/// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never
-/// made, because records come first. What follows is a new beginning of its own; anything else is damage.
+/// Decodes a journal. A torn record (the process was killed inside `write`) is ignored: its change was never made,
+/// because records come first. What follows must be a fresh start of its own; anything else is damage.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
     decode_file(bytes, NAME)
 }
@@ -344,7 +345,7 @@ fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<Record>, ApplyError> {
     {
         match (decode_line::<Record>(line), torn.take()) {
             (Ok(record), None) => records.push(record),
-            // It has the number that the torn one would have had: nobody counted that.
+            // It has the number of the torn record, which was never counted.
             (Ok(record), Some(_)) if may_follow_torn(&record.event) && record.seq == next_seq(&records) => {
                 records.push(record);
             }
@@ -415,7 +416,7 @@ mod tests {
     fn a_past_that_was_copied_but_not_cut_off_is_put_away_once() {
         let temp = tempfile::tempdir().unwrap();
         let state = StateDir::create(&temp.path().join("state")).unwrap();
-        // As a kill between the two writes of `put_over_away` leaves it.
+        // The state after a kill between the two writes of `put_over_away`.
         let copied = format!("history/{:020}", 7);
         state.replace(&copied, &journal(1)).unwrap();
         state.replace(super::NAME, &journal(3)).unwrap();
@@ -432,11 +433,11 @@ mod tests {
                 let mut damaged = bytes.clone();
                 damaged[place] ^= 1 << bit;
                 let Ok(records) = decode(&damaged) else { continue };
-                // What still decodes is a true beginning of the journal, never something else.
+                // What still decodes is a true prefix of the journal, never something else.
                 for (record, seq) in records.iter().zip(1..) {
                     assert_eq!((record.seq, record.at_ns), (seq, 7), "byte {place}, bit {bit}");
                 }
-                // Without the line end between them, the last two records look like one torn one.
+                // Without the line end between them, the last two records look like one torn record.
                 let least = if bytes[place] == b'\n' { 1 } else { 2 };
                 assert!(
                     records.len() >= least,

@@ -1,9 +1,7 @@
-//! Probes on functions of the kernel (`kprobe_events` of tracefs), which all tracers see and which do not end with who made
-//! them.
+//! Sets probes on kernel functions (`kprobe_events` of tracefs), which all tracers see and which do not end with their process.
 //!
-//! The file is everybody's: lines are added to it, and only our own are taken out again. A group of ours has the number of its
-//! process in its name. It is in a ledger of its own before the first probe is made; the end of the process removes them, and
-//! after a death the next call does.
+//! The file is shared: we append lines, and remove only our own. The name of our group contains the process ID. The group is in a
+//! separate ledger before the first probe is made. At its end the process removes the probes; if it died, the next call does.
 
 use crate::journal::Storage;
 use crate::ledger::Whose;
@@ -17,29 +15,29 @@ const FILE: &str = "kprobe_events";
 /// Hits and misses of each probe, one line for each of [`FILE`] in the same order, by a name without its group.
 const PROFILE: &str = "kprobe_profile";
 
-/// A probe that is wanted.
+/// A requested probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kprobe {
     /// Its name in the group.
     pub event: String,
-    /// Functions: it stands at the first of them that the kernel takes.
+    /// Candidate functions: the probe is set on the first one that the kernel accepts.
     pub functions: Vec<String>,
-    /// What it fetches there, as `Documentation/trace/kprobetrace.rst` writes it.
+    /// What it fetches there, in the syntax of `Documentation/trace/kprobetrace.rst`.
     pub fetches: String,
 }
 
-/// What stands in the kernel now.
+/// The probes that exist in the kernel now.
 #[derive(Debug, Default)]
 pub struct Placed {
     /// The system of the events.
     pub group: String,
     /// Event and function of each.
     pub probes: Vec<(String, String)>,
-    /// Those that the kernel refused, each with what it said of its last function.
+    /// Those that the kernel refused, each with the error for its last function.
     pub refused: Vec<(String, RootError)>,
 }
 
-/// What one process has.
+/// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
     holder: TaskKey,
@@ -55,7 +53,7 @@ impl ledger::Held for Hold {
 impl ledger::InTracefs for Hold {
     const NAME: &'static str = NAME;
 
-    /// Removes all of a group but those that somebody uses, which are named. Whether all of them are gone.
+    /// Removes a whole group, except probes in use, which are reported. Returns whether all are gone.
     fn give_back(
         &self,
         system: &dyn System,
@@ -66,7 +64,7 @@ impl ledger::InTracefs for Hold {
         let mut is_over = true;
         for event in standing(system, &file, group)? {
             let take_out = || match system.write(&file, &format!("-:{group}/{event}")) {
-                // Gone already, with whoever else removed it.
+                // Another process has removed it already.
                 Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
                 outcome => outcome,
             };
@@ -90,10 +88,10 @@ pub fn exist(system: &dyn System, tracefs: &Tracefs) -> Result<bool, RootError> 
     Ok(system.root().kind(&tracefs.file(FILE))?.is_some())
 }
 
-/// Makes the probes in a group of their own, named `STEM_PID`. What the kernel refuses is no error.
+/// Makes the probes in a group of their own, named `STEM_PID`. A refusal by the kernel is no error.
 ///
 /// # Errors
-/// A ledger that cannot be read or written, a list that cannot be read, a group of that name that is not ours.
+/// A ledger that cannot be read or written, a list that cannot be read, or a group of that name that is not ours.
 pub fn hold(
     system: &dyn System,
     storage: &dyn Storage,
@@ -102,7 +100,7 @@ pub fn hold(
     stem: &str,
     wanted: &[Kprobe],
 ) -> Result<Placed, ApplyError> {
-    // A ledger with a record of a later version is not added to: the probes could not be removed then.
+    // Nothing is added to a ledger with a record of a later version: the probes could not be removed then.
     ledger::read::<Hold>(storage, NAME)?;
     let file = tracefs.file(FILE);
     let mut placed = Placed {
@@ -131,7 +129,7 @@ pub fn hold(
     Ok(placed)
 }
 
-/// The function at which it stands.
+/// Sets the probe; returns its function.
 fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result<String, RootError> {
     let mut last = RootError::Io {
         path: Tracefs::shown(FILE),
@@ -148,8 +146,8 @@ fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result
     Err(last)
 }
 
-/// How often each probe of a group was passed and told nothing: the CPU was in another probe just then. Nothing where the
-/// kernel does not say it, or the list changed while it was read.
+/// How often each probe of a group was hit and recorded nothing, because the CPU was in another probe. Empty if the
+/// kernel does not count this, or the list changed during the read.
 ///
 /// # Errors
 /// A file that cannot be read.
@@ -185,8 +183,8 @@ pub fn missed(
     }
 }
 
-/// Removes the probes of one process. Its events are off before, because the instance that had them on is gone. What
-/// somebody else uses is left alone and named.
+/// Removes the probes of one process. Its events are off already, because the instance that enabled them is gone.
+/// Probes that another process uses are left alone and reported.
 ///
 /// # Errors
 /// A ledger or a list that cannot be read or written.
@@ -199,10 +197,10 @@ pub fn let_go(
     ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
 }
 
-/// Does it for processes that ended without; after their instances have gone ([`crate::tracing::sweep`]).
+/// Does the same for processes that ended without it, after their instances are gone ([`crate::tracing::sweep`]).
 ///
 /// # Errors
-/// As [`let_go`].
+/// As for [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
     ledger::release::<Hold>(system, storage, &Whose::Ended)
 }
@@ -217,7 +215,7 @@ fn standing(system: &dyn System, file: &str, group: &str) -> Result<Vec<String>,
         .collect())
 }
 
-/// Group and event of a line `p:GROUP/EVENT FUNCTION...`; a number may stand before the colon (`r16:`).
+/// Group and event of a line `p:GROUP/EVENT FUNCTION...`; a number may precede the colon (`r16:`).
 fn named(line: &str) -> Option<(&str, &str)> {
     let (_, named) = line.split_whitespace().next()?.split_once(':')?;
     named.split_once('/')

@@ -1,8 +1,8 @@
-//! How long single CPUs may take to wake, limited while a program runs (`run --latency`).
+//! Limits the wake-up latency of single CPUs while a program runs (`run --latency`).
 //!
-//! The limit is a file of the CPU, so it does not end with the process that wrote it. Who limits what is in a ledger
-//! of its own, written before the file: the end of the program gives back what was there, and after a death the next
-//! call does. Several programs may limit one CPU; the tightest limit holds, and the last one gives back.
+//! The limit is a file of the CPU, so it does not end with the process that wrote it. A separate ledger, written before the file,
+//! records which process limits what. The former value is restored when the program ends; if it died, the next call does that.
+//! Several programs may limit one CPU: the tightest limit applies, and the last program restores the file.
 
 use crate::journal::Storage;
 use crate::{ApplyError, System, ledger};
@@ -13,23 +13,23 @@ use std::collections::BTreeMap;
 
 const NAME: &str = "latency";
 
-/// What holds of a limit.
+/// What became of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// All CPUs that have the file are limited now.
     PerCpu,
-    /// No CPU has the file; nothing was written.
+    /// No CPU has the file, so nothing was written.
     NoFile,
 }
 
 /// A program's limit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
-    /// The process that gives it back.
+    /// The process that restores the files.
     holder: TaskKey,
-    /// What it writes, as the file has it.
+    /// Its value, in the format of the file.
     limit: String,
-    /// What each CPU's file said before anybody limited it.
+    /// The former value of each CPU's file, before any limit.
     former: BTreeMap<u32, String>,
 }
 
@@ -39,10 +39,10 @@ impl ledger::Held for Hold {
     }
 }
 
-/// Limits these CPUs for as long as the holder lives, in microseconds; 0 lets an idle CPU poll.
+/// Limits these CPUs while the holder lives, in microseconds; 0 makes an idle CPU poll.
 ///
 /// # Errors
-/// A ledger that cannot be written, a file that refuses; what was written before is taken back.
+/// A ledger that cannot be written, or a refused write; earlier writes are undone.
 pub fn hold(
     system: &dyn System,
     storage: &dyn Storage,
@@ -51,7 +51,7 @@ pub fn hold(
     cpus: &CpuSet,
 ) -> Result<Held, ApplyError> {
     let limit = match microseconds {
-        // The file says 0 where there is no limit.
+        // The file reads 0 when there is no limit.
         0 => "n/a".to_owned(),
         limit => limit.to_string(),
     };
@@ -60,7 +60,7 @@ pub fn hold(
     for cpu in cpus.iter() {
         let known = holds.iter().find_map(|hold| hold.former.get(&cpu.0).cloned());
         let now = system.root().value(&resume_latency_path(cpu)).ok().flatten();
-        // Where it is limited already, what is there now is somebody else's limit.
+        // If the CPU is limited already, the current value is another program's limit.
         if let Some(value) = now.and_then(|now| known.or(Some(now))) {
             former.insert(cpu.0, value);
         }
@@ -91,10 +91,10 @@ pub fn hold(
     Ok(Held::PerCpu)
 }
 
-/// Gives back what one process holds. What somebody else changed since is left alone and named.
+/// Releases the limits of one process. What another program changed since is left alone and reported.
 ///
 /// # Errors
-/// A ledger that cannot be read or written, a file that refuses.
+/// A ledger that cannot be read or written, or a refused write.
 pub fn let_go(
     system: &dyn System,
     storage: &dyn Storage,
@@ -103,18 +103,18 @@ pub fn let_go(
     release(system, storage, |hold| hold == holder)
 }
 
-/// Gives back what processes held that ended without doing so.
+/// Releases the limits of processes that ended without doing so.
 ///
 /// # Errors
-/// As [`let_go`].
+/// As for [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
     release(system, storage, |holder| ledger::is_gone(system, holder))
 }
 
-/// Gives back every limit on these CPUs, because the partition is taken from the programs that have them.
+/// Releases every limit on these CPUs, because their programs lose the partition.
 ///
 /// # Errors
-/// As [`let_go`].
+/// As for [`let_go`].
 pub fn free(system: &dyn System, storage: &dyn Storage, cpus: &CpuSet) -> Result<Vec<String>, ApplyError> {
     let is_on = |hold: &Hold| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
     let holders: Vec<TaskKey> = ledger::read::<Hold>(storage, NAME)?
@@ -161,7 +161,7 @@ fn release(
     Ok(left)
 }
 
-/// The tightest of what was there and of all limits on a CPU; `None` for a CPU that nobody limits.
+/// The tightest of the former value and all limits on a CPU; `None` for a CPU without limits.
 fn wanted(holds: &[Hold], cpu: u32) -> Option<String> {
     let on: Vec<&Hold> = holds
         .iter()

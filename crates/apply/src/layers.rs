@@ -1,8 +1,8 @@
-//! The partitions in force, out of the journal: each apply is a layer on those before it, and each can be taken
-//! back while the others stay.
+//! Reads the layers from the journal: each apply is a layer on top of the earlier ones, and each can be undone while
+//! the others stay.
 //!
-//! What belongs to one partition alone (its cgroup, files of its CPUs) goes with it. What several share (interrupt
-//! masks, the housekeeping set) is worked out anew from what was there before the first of them.
+//! What belongs to one partition alone (its cgroup, files of its CPUs) ends with it. What several share (interrupt
+//! masks, the housekeeping set) is recomputed from the state before the first of them.
 
 use crate::record::{Event, Outcome, Record};
 use machine::{CpuSet, Hierarchy};
@@ -12,44 +12,44 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How far a layer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayerState {
-    /// Its apply was begun and has not ended.
+    /// Its apply started and has not ended.
     Applying,
     /// All its changes were made.
     InForce,
-    /// Its undo was begun and has not ended.
+    /// Its undo started and has not ended.
     Undoing,
-    /// It was taken back.
+    /// It was undone.
     Gone,
 }
 
-/// One apply, as the journal tells it.
+/// One apply, as recorded in the journal.
 #[derive(Clone, Debug)]
 pub struct Layer<'r> {
     /// `seq` of its `begin`.
     pub seq: u64,
     /// `seq` of the last record of its apply.
     pub end: u64,
-    /// When it began, in nanoseconds since 1970.
+    /// When it started, in nanoseconds since 1970.
     pub at_ns: u64,
     /// The boot that it belongs to.
     pub boot_id: &'r str,
     /// Version of the tool.
     pub tool: &'r str,
-    /// Who applied.
+    /// The process that applied it.
     pub pid: u32,
     /// Why (`apply`, `prove`).
     pub reason: &'r str,
     /// Token of its guard.
     pub guard: Option<&'r str>,
-    /// What is wanted.
+    /// The intended partition.
     pub intent: &'r Intent,
-    /// CPUs of the layers that were in force when it began.
+    /// CPUs of the layers that were in force when it started.
     pub beside: CpuSet,
-    /// What was planned, and what was added to it when something of it was mended.
+    /// The planned changes, and those that repairs added.
     pub changes: Vec<&'r Change>,
-    /// Every file of the state before.
+    /// Every file of the former state.
     pub files: &'r BTreeMap<String, String>,
-    /// The settings that it was planned from.
+    /// The settings that the plan was based on.
     pub found: &'r BTreeMap<String, String>,
     /// Its `will` and `did` records, in order.
     pub records: Vec<&'r Record>,
@@ -57,7 +57,7 @@ pub struct Layer<'r> {
     pub state: LayerState,
     /// Whether the user confirmed it.
     pub confirmed: bool,
-    /// Why it was taken back, as far as it was.
+    /// Why it was undone, as far as it was.
     pub undone_why: Option<&'r str>,
 }
 
@@ -65,7 +65,7 @@ pub struct Layer<'r> {
 #[must_use]
 pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
     let mut layers: Vec<Layer> = Vec::new();
-    // Whose writes are told of now: the last that began, unless an older one is mended.
+    // The layer that the current writes belong to: the last that started, unless an older one is being repaired.
     let mut mended: Option<u64> = None;
     for record in records {
         if matches!(record.event, Event::Begin { .. } | Event::Mended { .. }) {
@@ -169,25 +169,25 @@ fn named<'l, 'r>(layers: &'l mut [Layer<'r>], seq: Option<u64>) -> Option<&'l mu
 }
 
 impl Layer<'_> {
-    /// Whether it still holds something of the machine.
+    /// Whether any of its changes is still active.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.state != LayerState::Gone
     }
 
-    /// Whether it is a partition, and not a list of changes that somebody named one by one.
+    /// Whether it is a partition, not a list of explicitly requested changes.
     #[must_use]
     pub fn is_partition(&self) -> bool {
         self.intent.kind == IntentKind::Partition
     }
 
-    /// Its change with an identifier.
+    /// Its change with this identifier.
     #[must_use]
     pub fn change(&self, id: &str) -> Option<&Change> {
         self.changes.iter().copied().find(|change| change.id == id)
     }
 
-    /// What a file held before it, as far as that was noted: files that came later are in no note.
+    /// What a file held before it, if that was recorded; it was not for later files.
     #[must_use]
     pub fn stood(&self, path: &str) -> Option<&str> {
         self.found
@@ -203,7 +203,7 @@ impl Layer<'_> {
         path.strip_prefix(&hierarchy.mount).map(str::to_owned)
     }
 
-    /// How a begun write ended; `None` where that was never recorded.
+    /// How a started write ended; `None` if that was never recorded.
     #[must_use]
     pub fn outcome(&self, will: u64) -> Option<&Outcome> {
         self.records.iter().find_map(|record| match &record.event {
@@ -212,14 +212,14 @@ impl Layer<'_> {
         })
     }
 
-    /// Whether a change of it is about this partition alone, so that no other one can need it.
+    /// Whether a change of it affects this partition alone, so that no other one can need it.
     #[must_use]
     pub fn owns(&self, change: &Change, hierarchy: Option<&Hierarchy>) -> bool {
         if self.intent.kind == IntentKind::ByHand {
             return true;
         }
         let path = match &change.action {
-            // Each layer takes its own CPUs off the list again.
+            // Each layer removes its own CPUs from the list again.
             Action::BanCpus { .. } | Action::CycleCpus { .. } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
             action => match path_of(action) {
@@ -246,8 +246,8 @@ impl Layer<'_> {
 }
 
 impl Layer<'_> {
-    /// Those of other layers that need what a change of this one made: all of them, but of the set for everything else
-    /// only those that use the same one.
+    /// The other layers that need what a change of this one made: all of them, except that the housekeeping set
+    /// concerns only those that use the same one.
     #[must_use]
     pub fn sharers<'o, 'r>(
         &self,
@@ -266,7 +266,7 @@ impl Layer<'_> {
     }
 }
 
-/// The file or directory that an action is about.
+/// The file or directory that an action changes.
 fn path_of(action: &Action) -> Option<&str> {
     match action {
         Action::Write { path, .. }
@@ -282,7 +282,7 @@ fn path_of(action: &Action) -> Option<&str> {
     }
 }
 
-/// The CPUs of several layers together.
+/// The combined CPUs of several layers.
 #[must_use]
 pub fn isolated(layers: &[&Layer]) -> CpuSet {
     layers

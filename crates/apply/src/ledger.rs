@@ -1,7 +1,7 @@
-//! Who holds what until it ends: a file of lines beside the journal, written before what is held.
+//! Records which process holds what until the process ends, as a file of lines beside the journal.
 //!
-//! What a process limits or traces does not end with it. The end of the process gives it back, and after a death the
-//! next call that takes the lock does.
+//! Limits and tracers that a process sets up do not end with it, so a line is written before they are set up. The
+//! process releases them at its end. If it died, the next call that takes the lock does.
 
 use crate::framing::{Unreadable, decode_line, encode, is_torn};
 use crate::journal::Storage;
@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How often a removal is tried.
+/// Number of attempts to remove something.
 const TRIES: u32 = 20;
 
 /// What one process holds.
 pub(crate) trait Held: Serialize + DeserializeOwned {
-    /// The process that gives it back.
+    /// The process that releases it.
     fn holder(&self) -> TaskKey;
 }
 
@@ -30,10 +30,10 @@ enum Line<H> {
     Release { holder: TaskKey },
 }
 
-/// What is held. A torn line is one whose writes were never made.
+/// Reads what is held. The writes for a torn line were never made.
 ///
 /// # Errors
-/// What reading met; [`ApplyError::OtherVersion`] for a line that is intact and not understood.
+/// The read error; [`ApplyError::OtherVersion`] for an intact line that cannot be decoded.
 pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
     let bytes = storage.read(name)?.unwrap_or_default();
     let mut holds: Vec<H> = Vec::new();
@@ -51,12 +51,12 @@ pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>,
     Ok(holds)
 }
 
-/// Notes what is going to be held.
+/// Records what is going to be held.
 pub(crate) fn note<H: Held>(storage: &dyn Storage, name: &str, hold: H) -> Result<(), ApplyError> {
     append(storage, name, &Line::Hold(hold))
 }
 
-/// Notes what was given back; the file goes with the last one.
+/// Records a release; removes the file with the last one.
 pub(crate) fn close<H: Held>(
     storage: &dyn Storage,
     name: &str,
@@ -75,12 +75,12 @@ pub(crate) fn close<H: Held>(
     Ok(())
 }
 
-/// What one process has in tracefs.
+/// What one process holds in tracefs.
 pub(crate) trait InTracefs: Held {
-    /// The ledger that has it.
+    /// Name of its ledger.
     const NAME: &'static str;
 
-    /// Gives it back. Whether all of it is over; what is not is named in `left`.
+    /// Releases it. Returns whether all is done; the rest is reported in `left`.
     fn give_back(
         &self,
         system: &dyn System,
@@ -89,15 +89,15 @@ pub(crate) trait InTracefs: Held {
     ) -> Result<bool, ApplyError>;
 }
 
-/// Who gives back what it holds in tracefs.
+/// Which process's holdings in tracefs are released.
 pub(crate) enum Whose<'a> {
-    /// A process itself.
+    /// Its own: the process releases them itself.
     Own(TaskKey, &'a Tracefs),
-    /// The next call, for all processes that ended without.
+    /// Those of all processes that ended without release; the next call releases them.
     Ended,
 }
 
-/// Gives back what is held in tracefs, and names what is left of it.
+/// Releases what is held in tracefs, and reports what is left.
 pub(crate) fn release<H: InTracefs>(
     system: &dyn System,
     storage: &dyn Storage,
@@ -132,7 +132,7 @@ pub(crate) fn release<H: InTracefs>(
     Ok(left)
 }
 
-/// Removes something that may still be in use for a moment, because who used it has just gone. Whether it is gone then.
+/// Removes something that may still be busy for a moment, because its user has just exited. Returns whether it is gone.
 pub(crate) fn remove_unless_busy(
     system: &dyn System,
     remove: impl Fn() -> Result<(), RootError>,
@@ -146,7 +146,7 @@ pub(crate) fn remove_unless_busy(
     Ok(false)
 }
 
-/// Whether a process ended, and cannot give back anything itself.
+/// Whether a process ended, and cannot release anything itself.
 pub(crate) fn is_gone(system: &dyn System, holder: TaskKey) -> bool {
     let now = machine::tasks::read_one(system.root(), holder.tid);
     now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))

@@ -1,8 +1,7 @@
-//! The only code that changes the machine lastingly: journal, apply, read back, undo, guard.
+//! The only code that changes the machine permanently: journal, apply, read back, undo, guard.
 //!
-//! The order is always the same: the record that says what was there goes into the journal, then comes the
-//! write, then the read-back, then the record of the outcome. A process that dies between any two of these
-//! leaves a journal from which `undo` finishes.
+//! The order is always the same: a record of the former state goes into the journal, then the write, then the read-back, then a
+//! record of the outcome. If the process dies between any two of these, `undo` can finish from the journal.
 
 mod actions;
 mod bans;

@@ -1,4 +1,4 @@
-//! The live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
+//! Accesses the live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
 
 use crate::bus::{self, BusError};
 use crate::{Busy, FormerPolicy, System};
@@ -7,7 +7,7 @@ use root::{Address, Live, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// A daemon that does not answer by then is stuck. Long, because irqbalance dies when it answers somebody who has gone.
+/// A daemon without an answer by then is stuck. The limit is long, because irqbalance dies if it answers a client that has gone.
 const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 
 /// The machine that we run on.
@@ -17,7 +17,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// The running machine; a captured one cannot be given.
+    /// Opens the running machine; a captured one is not accepted.
     #[must_use]
     pub fn new(live: Live) -> Host {
         let root = Root::of(&live);

@@ -1,7 +1,7 @@
-//! Which mask each task gets back, decided before anything is moved and set after everything is.
+//! Decides which mask each task gets back, before any task is moved; the masks are set after all moves.
 //!
-//! Masks cannot be restored while the partition stands (the kernel cuts them to the cpuset), and moving a task
-//! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
+//! Masks cannot be restored while the partition exists (the kernel cuts them to the cpuset), and moving a task may
+//! rewrite its mask. So the intended masks are computed first, from the journal and from each task's current mask.
 
 use crate::crowds::Crowds;
 use crate::layers::is_in;
@@ -10,7 +10,7 @@ use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the journal knows of one task.
+/// What the journal has about one task.
 #[derive(Clone, Debug, Default)]
 struct Past {
     comm: String,
@@ -18,17 +18,17 @@ struct Past {
     before: Option<CpuSet>,
     /// Masks that it had after one of our changes.
     ours: BTreeSet<CpuSet>,
-    /// Whether a change of it was begun and its outcome never recorded.
+    /// Whether a change of it was started and its outcome never recorded.
     open: bool,
-    /// Whether we put it into a partition.
+    /// Whether we moved it into a partition.
     joined: bool,
     cgroup: Option<String>,
-    /// Its policy before `move` gave it one, and that one.
+    /// Its policy before `move` changed it, and the policy from `move`.
     policy: Option<(FormerPolicy, FormerPolicy)>,
 }
 
 impl Past {
-    /// Of a task that may have been noted with others, before something is said of it alone.
+    /// For a task that may be recorded in a crowd, before a record of its own.
     fn in_crowd(crowds: &Crowds, key: TaskKey) -> Past {
         let crowd = crowds.one(key);
         Past {
@@ -51,7 +51,7 @@ impl Past {
             self.cgroup.clone_from(&state.cgroup);
         }
         self.open |= !answered;
-        // A mask that neither was there before us nor came from us is somebody's wish of meanwhile.
+        // A mask that is neither the former one nor ours was set by another program since.
         let known = self.before.as_ref() == Some(&state.mask) || self.ours.contains(&state.mask);
         if let Some(mask) = gets_back
             && (self.before.is_none() || !known)
@@ -65,18 +65,17 @@ impl Past {
     }
 }
 
-/// CPUs that partitions take, and those that are left for everything else.
+/// CPUs of the partitions, and those left for everything else.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Share {
     /// The isolated CPUs.
     pub isolated: CpuSet,
-    /// The other online ones.
+    /// The other online CPUs.
     pub housekeeping: CpuSet,
 }
 
 impl Share {
-    /// What is left of a mask. One that would be empty becomes the housekeeping CPUs, as every planner of a mask
-    /// here does it.
+    /// What is left of a mask. An empty result becomes the housekeeping CPUs, as everywhere a mask is computed here.
     pub fn of(&self, mask: &CpuSet) -> CpuSet {
         let rest = mask.minus(&self.isolated);
         if !self.isolated.is_empty() && rest.and(&self.housekeeping).is_empty() {
@@ -87,36 +86,35 @@ impl Share {
     }
 }
 
-/// Before and after one partition is taken back.
+/// The state before and after one partition is undone.
 #[derive(Clone, Debug)]
 pub(crate) struct Scope {
-    /// `seq` of the `begin` of the one that is taken back.
+    /// `seq` of the `begin` that is undone.
     pub layer: u64,
-    /// With it.
+    /// With the partition.
     pub with: Share,
     /// Without it.
     pub without: Share,
-    /// Cgroups of the partitions that stay: their tasks are not touched.
+    /// Cgroups of the remaining partitions; tasks in them are not changed.
     pub stay: Vec<String>,
-    /// How tasks' cgroups are found.
+    /// Version of the cpuset hierarchy, for finding tasks' cgroups.
     pub version: Version,
 }
 
-/// What each task should have when one partition is taken back.
+/// The intended mask of each task when one partition is undone.
 pub(crate) struct Wishes {
     masks: BTreeMap<TaskKey, CpuSet>,
     homes: BTreeMap<TaskKey, String>,
     policies: BTreeMap<TaskKey, (FormerPolicy, FormerPolicy)>,
-    /// Numbers of the tasks that the journal knows one by one.
+    /// IDs of the tasks that the journal recorded one by one.
     known: BTreeSet<u32>,
     crowds: Crowds,
-    /// Tasks whose mask somebody else changed since.
+    /// Tasks whose mask another program changed since.
     pub drifted: Vec<Drifted>,
 }
 
 impl Wishes {
-    /// Works out the wishes. `newcomers` are tasks in our sets now; those that the journal does not know were
-    /// born since.
+    /// Computes the intended masks. `newcomers` are tasks in our sets now; those that the journal does not know started since.
     pub fn of(
         system: &dyn System,
         records: &[Record],
@@ -156,7 +154,7 @@ impl Wishes {
             }
             let Some(before) = &past.before else { continue };
             let wanted = scope.without.of(before);
-            // In a set that is taken apart its mask is the set's, or a pin inside it.
+            // In a set that is being removed, its mask is the set's, or a pin inside it.
             let inside = inside.contains(key) && (past.joined || set_masks.contains(&now));
             let ours = past.open
                 || inside
@@ -190,11 +188,11 @@ impl Wishes {
                 .map(|before| scope.without.of(before));
             match inherited {
                 Some(before) => drop(wishes.masks.insert(task.key, before)),
-                // The set's own mask is nobody's pin: the kernel gives the task its new cgroup's.
+                // The set's own mask is not a pin: the kernel gives the task the mask of its new cgroup.
                 None if set_masks.contains(mask) => {}
                 None => {
-                    // One of those that nobody had pinned: somebody has since, unless it is the kernel's own doing
-                    // (`kcompactd_cpu_online` gives its thread all CPUs of the node, whatever its set says).
+                    // A formerly unpinned task. Another program pinned it since, unless the kernel did
+                    // (`kcompactd_cpu_online` gives its thread all CPUs of the node, regardless of its set).
                     let crowd = wishes.crowds.one(task.key).filter(|_| !task.is_irq_thread());
                     let before = crowd.map(|crowd| scope.without.of(&crowd.mask));
                     if let Some(before) = before.filter(|before| before != mask) {
@@ -220,18 +218,18 @@ impl Wishes {
             .collect()
     }
 
-    /// The tasks that it is about.
+    /// The tasks with an intended mask.
     pub fn keys(&self) -> BTreeSet<TaskKey> {
         self.masks.keys().copied().collect()
     }
 
-    /// The cgroup that a task came from, where the journal knows.
+    /// The cgroup that a task came from, if the journal has it.
     pub fn home(&self, key: TaskKey) -> Option<&str> {
         self.homes.get(&key).map(String::as_str)
     }
 
-    /// The cgroup that a number of a crowd came from. Not for tasks that are known one by one. Who has the number by
-    /// now was born to one of them, or put into our set by hand: in both cases that place is as good as any.
+    /// The cgroup that a thread ID of a crowd came from; not for tasks that were recorded one by one. If the ID was reused, its
+    /// task was forked by one of the crowd or put into our set by hand. That place is suitable in both cases.
     pub fn home_of_crowd(&self, tid: u32) -> Option<&str> {
         if self.known.contains(&tid) {
             return None;
@@ -246,7 +244,7 @@ impl Wishes {
         }
     }
 
-    /// Gives every task its mask, where the kernel did not. Returns those that it refused.
+    /// Sets the mask of every task that the kernel did not restore. Returns the refused ones.
     pub fn fulfil(&self, system: &dyn System) -> Vec<String> {
         let mut failed = Vec::new();
         for (key, wanted) in &self.masks {
@@ -264,7 +262,7 @@ impl Wishes {
         }
         for (key, (former, given)) in &self.policies {
             let now = machine::tasks::read_one(system.root(), key.tid).filter(|task| task.key == *key);
-            // Another policy than ours is somebody else's, or its own.
+            // A policy other than ours was set by another program, or by the task itself.
             if now.is_some_and(|task| FormerPolicy::of(&task) == *given)
                 && let Err(error) = system.set_policy(key.tid, *former)
                 && error.errno() != Some(libc::ESRCH)
@@ -280,20 +278,20 @@ impl Wishes {
 }
 
 impl Scope {
-    /// Whether a task is in a partition that stays.
+    /// Whether a task is in a remaining partition.
     fn holds(&self, system: &dyn System, key: TaskKey) -> bool {
         let cgroup = machine::tasks::cgroup_of(system.root(), key.tid, self.version);
         cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
     }
 }
 
-/// Whether it is the thread of a threaded interrupt. Its mask is no one's pin: the kernel gives it that of the
-/// interrupt's effective affinity when the interrupt fires next (`irq_thread_check_affinity`).
+/// Whether it is the thread of a threaded interrupt. Its mask is not a pin: when the interrupt fires next, the kernel
+/// sets it to the effective affinity of the interrupt (`irq_thread_check_affinity`).
 fn is_irq_thread(system: &dyn System, key: TaskKey) -> bool {
     machine::tasks::read_one(system.root(), key.tid).is_some_and(|task| task.is_irq_thread())
 }
 
-/// What an earlier undo that was stopped had decided.
+/// The decisions of an earlier, interrupted undo.
 fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Drifted>) {
     let first = records.first().map_or(0, |record| record.seq);
     let earlier = records.iter().rev().find_map(|record| match &record.event {
@@ -308,19 +306,19 @@ fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Dr
     earlier.unwrap_or_default()
 }
 
-/// What [`Wishes::of`] has to know about members of our sets: numbers that the journal knows one by one, and those of
+/// What [`Wishes::of`] needs to know about members of our sets: IDs that the journal recorded one by one, and those of
 /// them whose children may have inherited a mask of ours that is one of `set_masks`.
 pub(crate) struct Acquaintance {
-    /// Their numbers.
+    /// Their thread IDs.
     pub known: BTreeSet<u32>,
-    /// Processes whose children and threads have to be looked at.
+    /// Processes whose children and threads have to be read.
     pub parents: Vec<u32>,
-    /// Whether tasks were noted together at all.
+    /// Whether any tasks were recorded as a crowd.
     pub has_crowd: bool,
 }
 
 impl Acquaintance {
-    /// From the journal.
+    /// Reads it from the journal.
     pub fn of(records: &[Record], set_masks: &[CpuSet]) -> Acquaintance {
         let crowds = Crowds::of(records);
         let past = past_of(records, &crowds);

@@ -1,8 +1,8 @@
-//! Setting again what a partition in force has lost: through the journal, as a part of its own layer.
+//! Repairs settings that a partition in force has lost, through the journal and as part of the partition's own layer.
 //!
-//! Undo then gives back what was there before the partition: of what the partition changed by its first write, of what
-//! was right then by the layer's note of what it found, and of what came later what the mending found. The value that
-//! somebody else wrote in between is in the journal too (`Change::before`), for people to see; nobody wants it back.
+//! Undo then restores the state before the partition. For settings that the partition changed, its first write has that state.
+//! For settings that were right then, the layer's `found` has it. For later ones, it is what the repair found. The value that
+//! another program wrote in between is in the journal too (`Change::before`), for information only; it is not restored.
 
 use crate::actions;
 use crate::enact::{Others, unfinished};
@@ -16,7 +16,7 @@ use crate::{ApplyError, Busy, System};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Level, OnRefusal};
 
-/// What was set again.
+/// What was repaired.
 #[derive(Debug, Default)]
 pub struct Mended {
     /// Every change with its outcome.
@@ -25,11 +25,11 @@ pub struct Mended {
     pub findings: Vec<Finding>,
 }
 
-/// Makes changes that a partition in force needs. The caller holds the lock of the state directory; the machine was read
-/// under it. What the kernel refuses is told, and keeps the rest from nothing.
+/// Makes changes that a partition in force needs. The caller holds the lock of the state directory and has read the
+/// machine under it. Kernel refusals are reported and do not stop the rest.
 ///
 /// # Errors
-/// A journal that is open, [`ApplyError::NoPartition`], and what writing to the journal met.
+/// A journal with an unfinished operation, [`ApplyError::NoPartition`], or an error of writing the journal.
 pub fn mend(
     system: &dyn System,
     storage: &dyn Storage,
@@ -81,7 +81,7 @@ pub fn mend(
     made.map(|()| mended)
 }
 
-/// A refusal takes nothing back here: the partition stands, with or without what was to be mended.
+/// A refusal undoes nothing here: the partition stays active, whether or not the repair succeeds.
 fn reported(mut change: Change) -> Change {
     if let Action::Write { on_refusal, .. } = &mut change.action {
         *on_refusal = OnRefusal::Report;
@@ -89,7 +89,7 @@ fn reported(mut change: Change) -> Change {
     change
 }
 
-/// What the file of a change held before the layer, as far as that was noted: not of one that came later.
+/// What the file of a change held before the layer, if that was recorded; it was not for later files.
 fn stood(layer: &Layer, change: &Change) -> Option<String> {
     match &change.action {
         Action::Write { path, .. } => layer.stood(path).map(str::to_owned),
@@ -122,7 +122,7 @@ fn make(
         findings: &mut mended.findings,
     };
     let step = match actions::enact(&mut stage, change) {
-        // What cannot be mended is told, and the rest is mended.
+        // What cannot be repaired is reported, and the rest is repaired.
         Err(ApplyError::Unable { why, next }) => {
             stage
                 .findings

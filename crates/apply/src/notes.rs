@@ -1,5 +1,5 @@
-//! A small journal that outlives a restart: notes in one file of `/var/lib/quietcore`, each on the disk before what it
-//! speaks of is done.
+//! Stores a small journal that survives a restart: records in one file of `/var/lib/quietcore`, each on disk before the
+//! action that it announces.
 
 use crate::ApplyError;
 use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
@@ -8,22 +8,22 @@ use root::state::LIB_DIR;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// One note.
+/// One record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Note<E> {
     /// Its number, from 1.
     pub seq: u64,
     /// When, in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The version that wrote it, where the notes before it do not say that.
+    /// The version that wrote it, if no earlier record has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What it says.
+    /// Its content.
     #[serde(flatten)]
     pub event: E,
 }
 
-/// The notes of one file.
+/// The records of one file.
 pub(crate) struct Notes<'a, E> {
     lasting: &'a dyn Storage,
     name: &'static str,
@@ -33,11 +33,11 @@ pub(crate) struct Notes<'a, E> {
 }
 
 impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
-    /// A torn note is ignored: its write never happened, because notes come first.
+    /// Reads the records. A torn one is ignored: its write never happened, because records come first.
     ///
     /// # Errors
-    /// What reading met; [`ApplyError::Installed`] for a damaged note in the middle, [`ApplyError::OtherVersion`] for one
-    /// that is intact and not understood.
+    /// The read error; [`ApplyError::Installed`] for a damaged record in the middle, [`ApplyError::OtherVersion`] for
+    /// an intact one that cannot be decoded.
     pub fn read(lasting: &'a dyn Storage, name: &'static str) -> Result<Notes<'a, E>, ApplyError> {
         let bytes = lasting.read(name)?.unwrap_or_default();
         let notes = decode(&bytes, name)?;
@@ -54,10 +54,10 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
         &self.notes
     }
 
-    /// Adds one; it is on the disk when this returns.
+    /// Appends a record; it is on disk when this returns.
     ///
     /// # Errors
-    /// What writing met.
+    /// The write error.
     pub fn append(&mut self, event: E) -> Result<(), ApplyError> {
         let note = Note {
             seq: self.notes.last().map_or(1, |note| note.seq + 1),
@@ -76,10 +76,10 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
     }
 }
 
-/// The notes of the file of that name in `/var/lib/quietcore`.
+/// Decodes the records of the file of that name in `/var/lib/quietcore`.
 ///
 /// # Errors
-/// As [`Notes::read`].
+/// As for [`Notes::read`].
 pub(crate) fn decode<E: Serialize + DeserializeOwned>(
     bytes: &[u8],
     name: &'static str,
@@ -87,14 +87,14 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
     let mut notes: Vec<Note<E>> = Vec::new();
     let mut torn = None;
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-    // What stands behind the last line end is torn, or nothing.
+    // The text after the last line end is torn, or empty.
     lines.pop();
     for line in lines.into_iter().filter(|line| !line.is_empty()) {
         let record = notes.len() + 1;
         let expected = notes.last().map_or(1, |note| note.seq + 1);
         match (decode_line::<Note<E>>(line), torn.take()) {
             (Ok(note), None) => notes.push(note),
-            // It has the number that the torn one would have had.
+            // It has the number that the torn record would have had.
             (Ok(note), Some(_)) if note.seq == expected => notes.push(note),
             (Ok(_), Some(why)) => return Err(ApplyError::Installed { name, record, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some(why),
@@ -106,7 +106,7 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
     Ok(notes)
 }
 
-/// The version that wrote the last note.
+/// The version that wrote the last record.
 fn writer<E>(notes: &[Note<E>]) -> Option<&str> {
     notes.iter().rev().find_map(|note| note.by.as_deref())
 }

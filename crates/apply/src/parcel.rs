@@ -1,4 +1,4 @@
-//! What is moved by hand (`run`, `move`), where to, and how each task fared.
+//! Describes what `run` and `move` move, where to, and the result for each task.
 
 use crate::System;
 use crate::record::{FormerPolicy, Outcome, TaskState};
@@ -11,7 +11,7 @@ pub struct Ground<'a> {
     pub system: &'a dyn System,
     /// The cpuset hierarchy.
     pub hierarchy: &'a Hierarchy,
-    /// The CPUs that partitions took from everybody else.
+    /// The CPUs that partitions took from all other tasks.
     pub isolated: &'a CpuSet,
 }
 
@@ -24,28 +24,28 @@ pub enum Unit {
     Thread,
 }
 
-/// What a move is for.
+/// The purpose of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stay {
-    /// The task belongs there from now on.
+    /// The task stays there from now on.
     #[default]
     Belongs,
     /// It only waits there, in the domain of a threaded partition, while threads of its process are inside (v2).
     Waits,
 }
 
-/// One process or thread that is to be moved.
+/// One process or thread to move.
 #[derive(Clone, Debug)]
 pub struct Parcel {
-    /// The number that is written.
+    /// The ID to write.
     pub tid: u32,
     /// What is moved with it.
     pub unit: Unit,
-    /// Directory of the cgroup that takes it.
+    /// Directory of the target cgroup.
     pub to: String,
     /// Its threads.
     pub tasks: Vec<Passenger>,
-    /// Masks that its threads may be given later; undo takes them for ours.
+    /// Masks that its threads may get later; undo treats them as ours.
     pub later: Vec<CpuSet>,
     /// Whether they belong there.
     pub stay: Stay,
@@ -54,22 +54,22 @@ pub struct Parcel {
 /// One thread of a parcel.
 #[derive(Clone, Debug)]
 pub struct Passenger {
-    /// Its number.
+    /// Its thread ID.
     pub tid: u32,
-    /// CPUs that it shall be pinned to after the move.
+    /// CPUs to pin it to after the move.
     pub pin: Option<CpuSet>,
-    /// The policy that the caller gives it after the move.
+    /// The policy that the caller sets after the move.
     pub policy: Option<FormerPolicy>,
 }
 
-/// How one task fared.
+/// The result for one task.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// The task where it was.
+    /// The task before the move.
     pub before: TaskState,
-    /// Where it is; `None` when it is gone.
+    /// The task after the move; `None` if it has ended.
     pub after: Option<TaskState>,
-    /// How the move went.
+    /// The outcome of the move.
     pub outcome: Outcome,
     /// The errno with which the kernel refused the pin.
     pub pin_refused: Option<i32>,

@@ -1,4 +1,4 @@
-//! What the journal says: one record before each write, one after it.
+//! Defines the journal's records: one before each write, one after it.
 
 use machine::{CpuSet, TaskKey};
 use plan::{Change, Intent};
@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Place in the journal, from 1.
+    /// Position in the journal, from 1.
     pub seq: u64,
     /// Wall clock in nanoseconds since 1970.
     pub at_ns: u64,
-    /// The version that wrote it, where neither its event nor the records before it say that.
+    /// The version that wrote it, if neither its event nor an earlier record has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// What happened, or is about to.
@@ -20,58 +20,58 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// An apply begins.
+    /// An apply starts.
     Begin {
-        /// This boot; records of another boot are void, because run-time state went with it.
+        /// The current boot. Records of another boot are void, because run-time state is lost at reboot.
         boot_id: String,
         /// Version of the tool.
         tool: String,
-        /// Who applies.
+        /// The process that applies.
         pid: u32,
         /// Why (`apply`, `prove`).
         reason: String,
-        /// Token of the guard that watches, if any.
+        /// Token of the guard, if any.
         guard: Option<String>,
-        /// What is wanted.
+        /// The intended partition.
         intent: Box<Intent>,
-        /// What is planned.
+        /// The planned changes.
         changes: Vec<Change>,
-        /// Every file of the state before.
+        /// Every file of the former state.
         files: BTreeMap<String, String>,
-        /// The settings that it was planned from, also those that were right: somebody may change one of them later, and
-        /// when it is mended then, this is what undo gives back.
+        /// The settings that the plan was based on, including those that were already right. If one of them is changed
+        /// later and then repaired, undo restores this value.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         found: BTreeMap<String, String>,
     },
-    /// The next write is this one.
+    /// This write is next.
     Will {
         /// Identifier of the change.
         change: String,
-        /// What is there before.
+        /// The state before it.
         before: Before,
     },
-    /// It was done, or refused.
+    /// The write was made or refused.
     Did {
         /// `seq` of the `will`.
         of: u64,
-        /// How it went.
+        /// The outcome.
         outcome: Outcome,
-        /// What is there now.
+        /// The state after it.
         after: After,
     },
     /// Every change was made.
     Applied {
-        /// The CPUs that are online now: one that was and is not has been taken out of every v1 cpuset.
+        /// The CPUs that are online now. One that went offline has been removed from every v1 cpuset.
         #[serde(default)]
         online: Option<CpuSet>,
     },
-    /// The user wants to keep it.
+    /// The user confirmed it.
     Confirmed {
-        /// `seq` of the `begin` that is kept; none is the first one.
+        /// `seq` of the confirmed `begin`; none is the first one.
         #[serde(default)]
         layer: Option<u64>,
     },
@@ -80,24 +80,24 @@ pub enum Event {
         /// The task.
         task: TaskState,
     },
-    /// A v2 cgroup of ours is about to become threaded, so that it takes single threads. That goes with the cgroup.
+    /// A v2 cgroup of ours is about to become threaded, so that it accepts single threads. That ends with the cgroup.
     Threading {
         /// Its `cgroup.type`.
         path: String,
     },
     /// `run` or `move` is about to move these tasks, into a partition or out of it.
     Moving {
-        /// The tasks as they are.
+        /// The tasks in their current state.
         tasks: Vec<Departure>,
     },
-    /// They were moved, or refused.
+    /// They were moved or refused.
     Moved {
         /// `seq` of the `moving`.
         of: u64,
-        /// Masks that they have now, and those that they may be given by us.
+        /// Their current masks, and masks that we may give them.
         masks: Vec<(TaskKey, CpuSet)>,
     },
-    /// A real-time task in the partition was made `SCHED_OTHER`, so that the partition can be taken apart.
+    /// A real-time task in the partition was demoted to `SCHED_OTHER`, so that the partition can be taken apart.
     Demoted {
         /// The task.
         key: TaskKey,
@@ -106,26 +106,25 @@ pub enum Event {
         /// Its former policy and priority, as `fifo:99`.
         former: String,
     },
-    /// A partition in force is about to be taken back, to be made anew. Until `Resized` comes both halves are one
-    /// intention: who is stopped in between leaves a journal from which undo gives back the state before the partition.
+    /// A partition in force is about to be undone and recreated. Until `Resized`, both halves are one operation: if the
+    /// process is interrupted in between, undo restores the state before the partition from the journal.
     Resizing {
         /// Name of the partition.
         name: String,
-        /// The CPUs that it shall get.
+        /// The CPUs that it will have.
         cpus: CpuSet,
         /// Process that writes this record.
         pid: u32,
-        /// Its real-time tasks, which taking it apart may demote, with their policies.
+        /// Its real-time tasks with their policies, which taking the partition apart may change.
         policies: Vec<(TaskKey, String, FormerPolicy)>,
     },
-    /// Both halves are done, or were given up.
+    /// Both halves are done, or were abandoned.
     Resized {
         /// `seq` of the `resizing`.
         of: u64,
     },
-    /// Something of a partition in force is about to be set again, because somebody else changed it or something new came.
-    /// The writes until `Mended` belong to its layer: undo gives back what was there before the partition, and of what is
-    /// new what was found.
+    /// Settings of a partition in force are about to be repaired: another program changed one, or a new one appeared. The writes
+    /// until `Mended` belong to its layer. Undo restores the state before the partition, and for new settings the value found.
     Mending {
         /// `seq` of the `begin` of the partition.
         layer: u64,
@@ -136,35 +135,35 @@ pub enum Event {
         /// What is set again, and what is set for the first time.
         changes: Vec<Change>,
     },
-    /// It was, or what was refused is told.
+    /// The repair ended; refusals are reported.
     Mended {
         /// `seq` of the `mending`.
         of: u64,
     },
-    /// An undo begins.
+    /// An undo starts.
     UndoBegin {
         /// Why (`undo`, `guard: parent died`, `rollback`).
         why: String,
-        /// `seq` of the `begin` that is taken back; none is the first one.
+        /// `seq` of the `begin` that is undone; none is the first one.
         #[serde(default)]
         layer: Option<u64>,
-        /// The mask that each task shall have at the end. Decided once: what an undo itself does to masks must
-        /// not look like somebody else's change to the undo that finishes it.
+        /// The final mask of each task. Decided once: mask changes by an undo must not look like another program's
+        /// changes to the undo that finishes it.
         masks: Vec<(TaskKey, CpuSet)>,
-        /// Tasks whose mask somebody else had changed.
+        /// Tasks whose mask another program had changed.
         drifted: Vec<Drifted>,
-        /// The CPUs that were online then.
+        /// The CPUs that were online at that time.
         #[serde(default)]
         online: Option<CpuSet>,
     },
-    /// One thing was taken back, or left alone.
+    /// One change was undone, or left alone.
     Undid {
         /// Identifier of the change.
         change: String,
-        /// How it went.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// One apply was taken back.
+    /// One apply was undone.
     Undone {
         /// `seq` of its `begin`; none is the first one.
         #[serde(default)]
@@ -173,7 +172,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The version of quietcore that wrote it, where it says that.
+    /// The version of quietcore that wrote it, if the event has it.
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
             Event::Begin { tool, .. } | Event::Mending { tool, .. } => Some(tool),
@@ -182,7 +181,7 @@ impl Event {
     }
 }
 
-/// The numbers of the records that a later one answers: writes and moves that came to their end.
+/// The `seq` numbers of finished writes and moves: those that a later record answers.
 pub(crate) fn answered(records: &[Record]) -> BTreeSet<u64> {
     let of = |record: &Record| match &record.event {
         Event::Did { of, .. } | Event::Moved { of, .. } => Some(*of),
@@ -191,50 +190,50 @@ pub(crate) fn answered(records: &[Record]) -> BTreeSet<u64> {
     records.iter().filter_map(of).collect()
 }
 
-/// What was there before a write.
+/// The state before a write.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Before {
-    /// A file's text, and the pinned tasks whose masks the kernel may rewrite as a consequence.
+    /// A file's text, and the pinned tasks whose masks the kernel may rewrite as a result.
     Value {
-        /// Text as read; `None` when the file was not there.
+        /// Text as read; `None` if the file did not exist.
         value: Option<String>,
         /// Places and masks of pinned tasks.
         tasks: Vec<TaskState>,
     },
-    /// No such cgroup.
+    /// The cgroup did not exist.
     Absent,
     /// Places and masks of the tasks of a batch.
     Tasks {
         /// The tasks.
         tasks: Vec<TaskState>,
-        /// Those that nobody pinned, all alike.
+        /// Unpinned tasks, all with the same place and mask.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         crowd: Option<Crowd>,
     },
-    /// The files of a cgroup, in the order in which a new one takes them.
+    /// The files of a cgroup, in the order in which a new one accepts them.
     Files {
         /// Names and texts.
         files: Vec<(String, String)>,
     },
 }
 
-/// What is there after a write.
+/// The state after a write.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum After {
-    /// A file's text as read back, and the masks of the tasks named before.
+    /// A file's text as read back, and the masks of the tasks in `Before`.
     Value {
         /// Text as read back.
         value: Option<String>,
-        /// Masks now.
+        /// Current masks.
         masks: Vec<(TaskKey, CpuSet)>,
     },
     /// The cgroup was made.
     Made,
-    /// Masks of the tasks of a batch; tasks that refused or exited are left out.
+    /// Masks of the tasks of a batch, without tasks that refused or exited.
     Tasks {
-        /// Masks now, of those that were named one by one.
+        /// Current masks of the tasks that were recorded one by one.
         masks: Vec<(TaskKey, CpuSet)>,
     },
     /// Nothing was changed.
@@ -244,10 +243,10 @@ pub enum After {
 /// Where a task was, and where it could run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskState {
-    /// Thread and start time.
+    /// Thread ID and start time.
     #[serde(flatten)]
     pub key: TaskKey,
-    /// Its name, for people.
+    /// Its name, for display.
     pub comm: String,
     /// Its cgroup in the cpuset hierarchy.
     pub cgroup: Option<String>,
@@ -255,46 +254,46 @@ pub struct TaskState {
     pub mask: CpuSet,
 }
 
-/// Threads of one cgroup that nobody pinned. They get back their place; their masks come and go with it, so that
-/// nothing about one of them needs to be noted, and on a machine with 100,000 tasks nothing is.
+/// Unpinned threads of one cgroup. Undo restores only their place, because the kernel sets their masks with it. So
+/// nothing is recorded per thread, even on a machine with 100,000 tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Crowd {
     /// Their cgroup in the cpuset hierarchy.
     pub cgroup: String,
-    /// The mask that one of them had, and so all.
+    /// The mask of one of them, and therefore of all.
     pub mask: CpuSet,
-    /// Seconds since boot, rounded up, where the machine tells: who has one of these numbers and is younger is somebody else.
+    /// Seconds since boot, rounded up, if known. A younger task with one of these IDs is a different task.
     pub at_s: Option<u64>,
-    /// Their numbers.
+    /// Their thread IDs.
     pub tids: Vec<u32>,
 }
 
 /// A task that is about to be moved by hand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Departure {
-    /// Where it is.
+    /// Its current state.
     #[serde(flatten)]
     pub state: TaskState,
-    /// The mask that it gets back at undo; `None` for one that nobody pinned: its cgroup gives it one.
+    /// The mask that undo restores; `None` for an unpinned task, which gets the mask of its cgroup.
     pub gets_back: Option<CpuSet>,
-    /// Its policy, and the one that it is about to be given; `None` where the policy is left alone.
+    /// Its policy, and the one that it is about to get; `None` if the policy is not changed.
     pub policy: Option<(FormerPolicy, FormerPolicy)>,
-    /// Where it is about to wait, for one that goes there only because threads of its process are in a partition.
+    /// Where it is about to wait, if it moves only because threads of its process are in a partition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waiting>,
 }
 
-/// Where a process waits whose threads are in a threaded partition (v2).
+/// Where a process waits while its threads are in a threaded partition (v2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The cgroup, below the mount.
     pub cgroup: String,
-    /// Clock ticks after boot; who is born there later of a waiting process waits too.
+    /// Clock ticks after boot; a child that a waiting process forks there later waits too.
     pub since: u64,
 }
 
 impl Departure {
-    /// Whether a task is where this departure let it wait.
+    /// Whether a task still waits where this departure put it.
     #[must_use]
     pub fn waits_in(&self, now: &TaskState) -> bool {
         let waits = self.waits.as_ref().map(|waits| &waits.cgroup);
@@ -302,12 +301,12 @@ impl Departure {
     }
 }
 
-/// A policy with its priority, as far as it can be given back by `sched_setscheduler` and `setpriority`.
+/// A policy with its priority, as far as `sched_setscheduler` and `setpriority` can restore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormerPolicy {
-    /// Policy.
+    /// The policy.
     pub policy: machine::Policy,
-    /// Real-time priority; 0 for policies that have none.
+    /// Real-time priority; 0 for policies without one.
     pub priority: u32,
     /// Nice value.
     pub nice: i32,
@@ -325,34 +324,34 @@ impl FormerPolicy {
     }
 }
 
-/// A task whose mask somebody else changed after our change.
+/// A task whose mask another program changed after our change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drifted {
     /// The task.
     pub key: TaskKey,
     /// Its name.
     pub comm: String,
-    /// The mask that somebody gave it.
+    /// Its current mask, set by another program.
     pub now: CpuSet,
     /// The mask before our change.
     pub before: CpuSet,
 }
 
-/// How a step went.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Written and read back.
     Done,
-    /// It was so already; nothing was written.
+    /// It already had the value; nothing was written.
     Already,
     /// The kernel refused, with this error number.
     Refused(i32),
-    /// The kernel took it and made something else of it: the text read back.
+    /// The kernel accepted the write and made a different value of it: the text read back.
     Otherwise(String),
-    /// Somebody else changed it since: left alone.
+    /// Another program changed it since, so it was left alone.
     Drift(String),
-    /// What it was about is gone.
+    /// Its target no longer exists.
     Gone,
 }
 

@@ -1,7 +1,7 @@
-//! Moving tasks by hand, into a partition (`run`, `move`) and out of it again, so that undo brings them home.
+//! Moves tasks into a partition (`run`, `move`) and out of it, so that undo can move them back.
 //!
-//! As everywhere: the record with place and mask goes into the journal first, for a whole batch at once, then come
-//! the writes, the read-back, and the record of what the kernel made of it.
+//! As everywhere, the record with place and mask goes into the journal first, for a whole batch at once. Then come the
+//! writes, the read-back, and the record of the result.
 
 mod way;
 
@@ -11,10 +11,10 @@ use crate::{ApplyError, Journal, Record, census, ended_moves, threads};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
 
-/// Moves a batch. Refusals are in the result. On v2 the way is made for single threads first.
+/// Moves a batch. Refusals are in the result. On v2, the target is prepared for single threads first.
 ///
 /// # Errors
-/// A journal that cannot be written; nothing was moved then, or everything that was is recorded.
+/// A journal that cannot be written; either nothing was moved, or every move is recorded.
 pub fn relocate(
     ground: &Ground,
     journal: &mut Journal,
@@ -26,7 +26,7 @@ pub fn relocate(
     batch(ground, journal, parcels)
 }
 
-/// One task of a batch: number of its parcel, where it was, the pin that it gets, and the one that it had.
+/// One task of a batch: index of its parcel, its former place, the pin that it gets, and its former pin.
 struct Begun {
     number: usize,
     before: TaskState,
@@ -34,7 +34,7 @@ struct Begun {
     had: Option<CpuSet>,
 }
 
-/// As [`relocate`], where the way is clear.
+/// Like [`relocate`], for a prepared target.
 fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<Vec<Arrival>, ApplyError> {
     let mut places = Effective::default();
     let mut departures = Vec::new();
@@ -52,7 +52,7 @@ fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<V
                 &state,
                 pin.is_some() || !parcel.later.is_empty(),
             );
-            // The parameters of SCHED_DEADLINE are not in /proc, so it cannot be given back.
+            // The parameters of SCHED_DEADLINE are not in /proc, so that policy cannot be restored.
             let former = policy
                 .filter(|_| task.policy != machine::Policy::Deadline)
                 .map(|given| (FormerPolicy::of(&task), given));
@@ -97,15 +97,15 @@ fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<V
     Ok(arrivals)
 }
 
-/// Puts the calling process into a cgroup that is no partition of ours, before it becomes a program there. Nothing that
-/// was there is changed by that, so there is nothing to take back.
+/// Moves the calling process into a cgroup that is no partition of ours, before it executes a program there. This
+/// changes nothing that existed, so there is nothing to undo.
 #[must_use]
 pub fn enter(ground: &Ground, own: &Parcel) -> Outcome {
     send(ground, own)
 }
 
-/// The mask that undo gives the task. One that nobody pinned gets the mask of its cgroup from the kernel, unless we
-/// are about to pin it: then it gets what it had before partitions took their CPUs.
+/// The mask that undo gives the task. An unpinned task gets the mask of its cgroup from the kernel. If we are about to
+/// pin it, undo restores the mask from before partitions took their CPUs.
 fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pin: bool) -> Option<CpuSet> {
     if state.mask.is_subset(ground.isolated) {
         return will_pin.then(|| places.of(ground, "/").or(ground.isolated));
@@ -138,7 +138,7 @@ fn send(ground: &Ground, parcel: &Parcel) -> Outcome {
     }
 }
 
-/// Pins the task where that is wanted, and looks where it is.
+/// Pins the task if requested, and reads where it is.
 fn arrive(
     ground: &Ground,
     places: &mut Effective,
@@ -163,7 +163,7 @@ fn arrive(
     let outcome = match (outcome, &after) {
         (_, None) => Outcome::Gone,
         (Outcome::Done, Some((task, state))) if state.cgroup.as_deref() != Some(wanted.as_str()) => {
-            // cgroup_migrate_add_task passes over a task that exits, and the write succeeds all the same.
+            // cgroup_migrate_add_task skips an exiting task, and the write succeeds anyway.
             match task.is_over() {
                 true => Outcome::Gone,
                 false => Outcome::Otherwise(state.cgroup.clone().unwrap_or_default()),
@@ -179,8 +179,8 @@ fn arrive(
     })
 }
 
-/// The mask that the kernel should have given a task with its new place and did not: before 6.2 an attach drops the pin
-/// that it had, and one to the root gives it the CPUs of all partitions too. `None` where nothing is to be corrected.
+/// The mask that the kernel should have given a task with its new place but did not. Before 6.2 an attach drops the
+/// former pin, and an attach to the root also gives the task the CPUs of all partitions. `None` if the mask is right.
 fn corrected(ground: &Ground, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
     let now = census::mask_of(ground.system, before.key)?;
     let is_outside = !room.intersects(ground.isolated);
@@ -189,7 +189,7 @@ fn corrected(ground: &Ground, room: &CpuSet, before: &TaskState, had: Option<Cpu
     (ground.hierarchy.version == Version::V2 && !wanted.is_empty() && wanted != now).then_some(wanted)
 }
 
-/// Whether the mask that a task gets back is a pin that it has now, outside of all partitions.
+/// Whether the mask that undo restores is the task's current pin, outside of all partitions.
 fn is_pinned_outside(ground: &Ground, parcel: &Parcel, state: &TaskState) -> bool {
     parcel.later.is_empty() && !state.mask.is_subset(ground.isolated)
 }
@@ -200,18 +200,18 @@ fn below(ground: &Ground, dir: &str) -> String {
     path.filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
 }
 
-/// When this process was born, in clock ticks since boot: who is born later may be a child of who is moved.
+/// Start time of this process, in clock ticks since boot. A process that starts later may be a child of a moved task.
 fn own_start(ground: &Ground) -> u64 {
     machine::tasks::read_one(ground.system.root(), std::process::id()).map_or(0, |own| own.key.start_time)
 }
 
-/// Where a task of a partition came from, with the mask that it has to be given there: [`Homes::of`].
+/// Where the tasks of a partition came from, and the masks that they need there: [`Homes::of`].
 pub struct Homes {
     known: BTreeMap<TaskKey, Departure>,
 }
 
 impl Homes {
-    /// What the journal knows of those that `run` and `move` brought in.
+    /// Reads from the journal where `run` and `move` found the tasks that they moved in.
     #[must_use]
     pub fn read(records: &[Record]) -> Homes {
         let mut known = BTreeMap::new();
@@ -220,7 +220,7 @@ impl Homes {
                 Event::Moving { tasks } => {
                     for departure in tasks {
                         let mut departure = departure.clone();
-                        // From where it only waited it goes on to where it had been before.
+                        // A task that only waited there returns to its place before that.
                         let former: Option<&Departure> = known.get(&departure.state.key);
                         if let Some(former) = former.filter(|former| former.waits_in(&departure.state)) {
                             departure.state.cgroup.clone_from(&former.state.cgroup);
@@ -243,10 +243,9 @@ impl Homes {
         Homes { known }
     }
 
-    /// The cgroup directory that the task came from (its process's, its parent's, for one born inside), and the
-    /// mask that it must be given there: the one that it had, or the whole of the place for one that was pinned
-    /// inside. `None` leaves the mask to the kernel. Last, the policy that it had before `move` gave it the one it
-    /// still has.
+    /// Returns the cgroup directory that the task came from (its process's or its parent's, for a task that started inside) and
+    /// the mask to set there: its former one, or all CPUs of the place for a task pinned inside. `None` leaves the mask to the
+    /// kernel. Last comes the policy from before `move` changed it, if the task still has the one from `move`.
     #[must_use]
     pub fn of(
         &self,
@@ -286,7 +285,7 @@ impl Homes {
         const GENERATIONS: usize = 64;
         let mut child = task.clone();
         for _ in 0..GENERATIONS {
-            // A thread's own process counts before its parent.
+            // A thread's own process takes precedence over its parent.
             let next = if child.pid == child.key.tid {
                 child.ppid
             } else {
@@ -307,7 +306,7 @@ impl Homes {
     }
 }
 
-/// The CPUs that a cgroup gives its tasks, read once each.
+/// The CPUs that a cgroup gives its tasks, cached.
 #[derive(Default)]
 struct Effective {
     known: BTreeMap<String, CpuSet>,
@@ -333,7 +332,7 @@ fn effective(ground: &Ground, cgroup: &str) -> CpuSet {
         ..
     } = ground.hierarchy;
     let files = match version {
-        // A v1 set's own list is the effective one, unless a CPU is off.
+        // A v1 set's own list is the effective one, unless a CPU is offline.
         Version::V1 => [format!("{prefix}effective_cpus"), format!("{prefix}cpus")],
         Version::V2 => ["cpuset.cpus.effective".to_owned(), "cpuset.cpus".to_owned()],
     };

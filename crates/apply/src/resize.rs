@@ -1,7 +1,7 @@
-//! Making a partition anew as one intention, though it is an undo and an apply.
+//! Recreates a partition as one operation that consists of an undo and an apply.
 //!
-//! The record of it comes before the first half and names the policies that taking a partition apart may cost. While it
-//! is open the journal is not put away, so there is no moment in which nothing tells what was there.
+//! Its record comes before the first half and holds the policies that taking the partition apart may change. While the
+//! operation is open, the journal is not retired, so the former state is recorded at every moment.
 
 use crate::record::Event;
 pub use crate::resize_record::Resize;
@@ -9,11 +9,11 @@ use crate::undo::{Force, OpenResize, Undone, Which, undo_open};
 use crate::{ApplyError, Inhabitants, Journal, Storage, System};
 use machine::CpuSet;
 
-/// Begins to make a partition anew: the record, then the undo of what stands. The caller holds the lock of the state
-/// directory, applies next with [`crate::apply_resized`], brings the inhabitants back, and calls [`end`].
+/// Starts to recreate a partition: writes the record, then undoes the existing one. The caller holds the lock of the
+/// state directory. It then applies with [`crate::apply_resized`], moves the inhabitants back, and calls [`end`].
 ///
 /// # Errors
-/// A journal that cannot be read or written, as [`crate::undo`].
+/// A journal that cannot be read or written, as for [`crate::undo`].
 pub fn begin(
     system: &dyn System,
     storage: &dyn Storage,
@@ -37,8 +37,8 @@ pub fn begin(
     undo_open(system, journal, which, Force::No, "resize", OpenResize::GoesOn)
 }
 
-/// Ends it: the partition is there, and who lived in it is back. What the journal says of the former one goes into the
-/// history, or a partition that is made anew every minute would have an endless journal.
+/// Ends the operation: the partition exists, and its tasks are back. The records of the former one go into the history.
+/// Otherwise a partition that is recreated every minute would have an endless journal.
 ///
 /// # Errors
 /// A journal that cannot be read or written.
@@ -48,7 +48,7 @@ pub fn end(storage: &dyn Storage) -> Result<(), ApplyError> {
     };
     if let Some(open) = Resize::open(journal.records()) {
         journal.append(Event::Resized { of: open.seq })?;
-        // Where there is no room for it, the journal stays longer than it has to be.
+        // On a full disk the journal stays longer than necessary.
         let _ = journal.put_over_away();
     }
     Ok(())

@@ -1,9 +1,9 @@
-//! A resize that has started and not ended, as the journal records it.
+//! Finds a resize in the journal that has started and not ended.
 
 use crate::record::{Event, FormerPolicy, Record};
 use machine::{CpuSet, TaskKey};
 
-/// A partition that is being recreated, as the journal records it.
+/// A partition that is being recreated, according to the journal.
 #[derive(Clone, Debug)]
 pub struct Resize {
     /// `seq` of its record.
@@ -14,9 +14,9 @@ pub struct Resize {
     pub name: String,
     /// The CPUs that it will have.
     pub cpus: CpuSet,
-    /// The process that does it.
+    /// The process that recreates it.
     pub pid: u32,
-    /// Tasks with the real-time policies that taking the partition apart may cost.
+    /// Tasks whose real-time policies taking the partition apart may change.
     pub(crate) policies: Vec<(TaskKey, String, FormerPolicy)>,
 }
 

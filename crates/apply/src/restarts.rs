@@ -1,5 +1,6 @@
-//! A study that restarts the machine, noted on the disk: whose it is, and every restart before it is made. Whoever comes up
-//! again, after that restart or after a power cut, finds out from it what to do next and how often that was tried.
+//! Records on disk a study that restarts the machine, and every restart before it happens.
+//!
+//! After that restart or a power cut, the next process reads from it what to do next and how often that was tried.
 
 use crate::ApplyError;
 use crate::bus::{self, BusError};
@@ -19,7 +20,7 @@ const NAME: &str = "study";
 pub enum Stage {
     /// The machine is about to be restarted for it.
     Restarts,
-    /// The machine came up so, and is about to measure.
+    /// The machine has started with it, and is about to measure.
     Measures,
 }
 
@@ -30,27 +31,27 @@ pub struct Restart {
     pub stage: Stage,
     /// The repetition, from 0.
     pub block: usize,
-    /// The place of the boot in the study.
+    /// The index of the boot in the study.
     pub boot: usize,
-    /// How many results there were.
+    /// How many results existed.
     pub done: usize,
-    /// The boot of the machine in which this was noted.
+    /// The boot of the machine in which this was recorded.
     pub boot_id: Option<String>,
 }
 
-/// A study that is under way.
+/// A running study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnderWay {
     /// The directory of its results.
     pub out: String,
-    /// When it began, in nanoseconds since 1970 by the clock of that boot.
+    /// When it started, in nanoseconds since 1970 by the clock of that boot.
     pub began_ns: u64,
     /// What was done so far, in order.
     pub restarts: Vec<Restart>,
 }
 
 impl UnderWay {
-    /// How long ago it began; nothing where the clock of this boot is behind that.
+    /// Time since its start; zero if the clock of this boot is behind that.
     #[must_use]
     pub fn since(&self) -> Duration {
         Duration::from_nanos(now_ns().saturating_sub(self.began_ns))
@@ -60,16 +61,16 @@ impl UnderWay {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
-    /// It begins.
+    /// It starts.
     Began { out: String },
     /// A step of it.
     Step { step: Restart },
 }
 
-/// The study that is under way; `None` where there is none.
+/// Reads the running study; `None` if there is none.
 ///
 /// # Errors
-/// A note that cannot be read.
+/// A record that cannot be read.
 pub fn under_way(lasting: &dyn Storage) -> Result<Option<UnderWay>, ApplyError> {
     let notes = Notes::<Event>::read(lasting, NAME)?;
     let mut found: Option<UnderWay> = None;
@@ -89,8 +90,8 @@ pub fn under_way(lasting: &dyn Storage) -> Result<Option<UnderWay>, ApplyError> 
     Ok(found)
 }
 
-/// Has systemd restart the machine in order. It has a signal for that too (`SIGRTMIN+5`), but the number of that is another one in
-/// each library of C: what musl calls so is one more for glibc, and asks for kexec.
+/// Makes systemd restart the machine in order. The alternative, a signal (`SIGRTMIN+5`), has a different number in each
+/// C library: musl's `SIGRTMIN+5` is glibc's `SIGRTMIN+6`, which requests kexec.
 ///
 /// # Errors
 /// systemd does not listen, or refuses.
@@ -98,26 +99,26 @@ pub fn restart_machine(live: &Live) -> Result<(), BusError> {
     bus::restart(&live.locate(bus::SOCKET))
 }
 
-/// Notes that a study begins whose results go there.
+/// Records the start of a study with this results directory.
 ///
 /// # Errors
-/// What writing met.
+/// The write error.
 pub fn begin(lasting: &dyn Storage, out: &str) -> Result<(), ApplyError> {
     Notes::read(lasting, NAME)?.append(Event::Began { out: out.to_owned() })
 }
 
-/// Notes a step; it is on the disk when this returns.
+/// Records a step; it is on disk on return.
 ///
 /// # Errors
-/// What writing met: the step must not be made then.
+/// The write error; the caller must not make the step then.
 pub fn note(lasting: &dyn Storage, step: &Restart) -> Result<(), ApplyError> {
     Notes::read(lasting, NAME)?.append(Event::Step { step: step.clone() })
 }
 
-/// Takes the note away: no study is under way any more. Gives whether there was one.
+/// Removes the record: no study is running any more. Returns whether there was one.
 ///
 /// # Errors
-/// What removing met.
+/// The error of the removal.
 pub fn over(lasting: &dyn Storage) -> Result<bool, ApplyError> {
     let there = lasting.read(NAME)?.is_some();
     if there {

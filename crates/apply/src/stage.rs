@@ -1,4 +1,4 @@
-//! What an action of `apply` works with: the machine, the journal, and what is known of the partitions in force.
+//! Holds what an action of `apply` works with: the machine, the journal, and the state of the partitions in force.
 
 use crate::layers::is_in;
 use crate::record::{After, Before, Event, Outcome, TaskState};
@@ -16,48 +16,48 @@ pub(crate) struct Stage<'a, 'j> {
     pub version: Version,
     /// Where that hierarchy is mounted.
     pub mount: &'a str,
-    /// Whether tasks that nobody pinned may be noted together.
+    /// Whether unpinned tasks may be recorded together.
     pub noting: Noting,
-    /// Cgroups of the partitions in force: their tasks are not touched.
+    /// Cgroups of the partitions in force; tasks in them are not changed.
     pub others: &'a [String],
     /// CPUs of the partitions in force.
     pub taken: &'a CpuSet,
-    /// Masks of tasks that nobody pinned: the online CPUs less those of the partitions in force, and once this one
-    /// has taken its CPUs, less those too.
+    /// Masks of unpinned tasks: the online CPUs minus those of the partitions in force. Once this partition has taken
+    /// its CPUs, also minus those.
     pub usual: &'a [CpuSet],
-    /// Who was pinned when this apply first looked. Until its last write that is a blink, so nobody looks again at ten
-    /// thousand others.
+    /// Tasks that were pinned when this apply first checked. The time until its last write is short, so ten thousand
+    /// other tasks are not checked again.
     pub pins: &'a mut Option<Vec<TaskState>>,
-    /// What the file held before the layer, where somebody else may have written to it since: undo gives this back, and
-    /// not what that left. Nothing in an apply.
+    /// What the file held before the layer, if another program may have written to it since: undo restores this value,
+    /// not that program's. `None` in an apply.
     pub stood: Option<&'a str>,
-    /// CPUs that are to be isolated.
+    /// CPUs to isolate.
     pub isolating: &'a CpuSet,
-    /// Who keeps CPUs busy during this change, if that takes them out of a scheduling domain.
+    /// Processes that keep CPUs busy during this change, if it takes them out of a scheduling domain.
     pub busy: Busy,
-    /// What the user must hear.
+    /// Findings for the user.
     pub findings: &'a mut Vec<Finding>,
 }
 
-/// How tasks that are moved are written down.
+/// How moved tasks are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noting {
-    /// Those that nobody pinned by number only: a partition takes all of them, and gives all back.
+    /// Unpinned tasks by ID only: a partition takes all of them, and returns all.
     Together,
-    /// Each with its mask: what is named one by one is given back one by one.
+    /// Each with its mask: explicitly named tasks are restored one by one.
     OneByOne,
 }
 
 /// One line of what was done, for tables and JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// `seq` of the journal record, 0 where nothing was written.
+    /// `seq` of the journal record; 0 if nothing was written.
     pub seq: u64,
-    /// What was there.
+    /// The former state.
     pub before: Option<String>,
-    /// What is there.
+    /// The current state.
     pub after: Option<String>,
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -67,18 +67,18 @@ impl Stage<'_, '_> {
         self.others.iter().any(|other| is_in(cgroup, other))
     }
 
-    /// Whether a mask is that of a task that nobody pinned: it leaves nothing out that everything else has.
+    /// Whether a mask is that of an unpinned task: it has every CPU that all other tasks have.
     pub fn is_usual(&self, mask: &CpuSet) -> bool {
         self.usual.contains(mask) || self.is_everywhere(mask)
     }
 
-    /// Whether a mask has every CPU that this partition and everybody else share: nobody pinned such a task.
+    /// Whether a mask has every CPU that this partition and all other tasks share: such a task is not pinned.
     pub fn is_everywhere(&self, mask: &CpuSet) -> bool {
         self.usual.first().is_some_and(|all| all.is_subset(mask))
     }
 
-    /// A task as it is noted before it is moved. What partitions in force took from one that nobody pinned is no pin:
-    /// when they go before this layer does, it shall have that again.
+    /// A task as recorded before it is moved. CPUs that partitions in force took from an unpinned task are added: it
+    /// gets them back if those partitions end before this layer.
     pub fn noted(&self, state: TaskState) -> TaskState {
         match self.is_everywhere(&state.mask) {
             true => TaskState {
@@ -89,7 +89,7 @@ impl Stage<'_, '_> {
         }
     }
 
-    /// Records what was there before a write.
+    /// Records the state before a write.
     pub fn will(&mut self, change: &Change, before: Before) -> Result<u64, ApplyError> {
         self.journal.append(Event::Will {
             change: change.id.clone(),
@@ -97,18 +97,18 @@ impl Stage<'_, '_> {
         })
     }
 
-    /// Records how it went.
+    /// Records the outcome.
     pub fn did(&mut self, of: u64, outcome: Outcome, after: After) -> Result<(), ApplyError> {
         self.journal.append(Event::Did { of, outcome, after }).map(|_| ())
     }
 
-    /// As [`Stage::will`] for a value on which no task's mask depends.
+    /// Like [`Stage::will`], for a value that does not affect task masks.
     pub fn will_value(&mut self, change: &Change, value: Option<String>) -> Result<u64, ApplyError> {
         let tasks = Vec::new();
         self.will(change, Before::Value { value, tasks })
     }
 
-    /// As [`Stage::did`] for such a value.
+    /// Like [`Stage::did`], for such a value.
     pub fn did_value(&mut self, of: u64, outcome: Outcome, value: Option<String>) -> Result<(), ApplyError> {
         let masks = Vec::new();
         self.did(of, outcome, After::Value { value, masks })

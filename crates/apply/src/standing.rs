@@ -1,4 +1,4 @@
-//! What stands of the partitions in force: what was applied and holds no more, and what the kernel refused then.
+//! Reports the state of the partitions in force: which applied changes no longer hold, and which ones the kernel refused.
 
 use crate::journal::Journal;
 use crate::layers::{Layer, isolated, layers};
@@ -10,24 +10,23 @@ use machine::{CpuSet, Machine, irqbalance};
 use plan::{Action, Compare, Finding, Intent};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A partition in force, and what the journal tells of it.
+/// A partition in force, with its state according to the journal.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// What was wanted.
+    /// The intended partition.
     pub intent: Intent,
-    /// What was applied and does not hold any more.
+    /// Applied changes that no longer hold.
     pub drift: Vec<Finding>,
     /// Identifiers of the changes that were made.
     pub applied: BTreeSet<String>,
-    /// Changes that the kernel refused when the partition was applied, or made something else of, with how it did, and that
-    /// it has not taken since: that was said when it happened.
+    /// Changes that the kernel refused or altered when the partition was applied and has not accepted since, with the
+    /// outcome. They were reported at that time.
     pub refused: BTreeMap<String, String>,
-    /// Other changes that the kernel refused when they were last mended, with how it did: what it took once may be taken
-    /// again.
+    /// Other changes that the kernel refused at their last repair, with the outcome. What it accepted once, it may accept again.
     pub unmended: BTreeMap<String, String>,
 }
 
-/// Every partition in force, with what was applied and does not hold any more. Nothing is written.
+/// Every partition in force, with the applied changes that no longer hold. Writes nothing.
 #[must_use]
 pub fn standing(system: &dyn System, journal: &Journal, machine: &Machine) -> Vec<Standing> {
     let layers = journal.layers();
@@ -44,7 +43,7 @@ pub fn standing(system: &dyn System, journal: &Journal, machine: &Machine) -> Ve
     .collect()
 }
 
-/// Files of a layer that no longer hold what they should, with all partitions that are in force.
+/// Files of a layer that do not have their intended content, given all partitions in force.
 pub(crate) fn drifted(
     system: &dyn System,
     layer: &Layer,
@@ -60,7 +59,7 @@ pub(crate) fn drifted(
     };
     let shared = shared_now(&all, &live, &share, machine.cgroups.cpuset.as_ref());
     let refused = refused(layer);
-    // irqbalance places interrupts as it likes on the CPUs that are left to it, except those that it leaves alone.
+    // irqbalance places interrupts freely on its remaining CPUs, except those that it leaves alone.
     let placer = machine
         .irqbalance()
         .map(|daemon| irqbalance::left_alone(system.root(), daemon));
@@ -84,8 +83,8 @@ pub(crate) fn drifted(
                 return None;
             };
             let now = system.root().value(path).ok().flatten()?;
-            // A later partition narrows what they share, unless it does not take the knob at all; and the kernel may
-            // have narrowed it before either of them could.
+            // A later partition narrows what they share, unless it does not change this setting; and the kernel may
+            // have narrowed it before both.
             let narrowed = without(*compare, value, &share.isolated);
             let expected = shared.get(path).unwrap_or(value);
             let good = [Some(expected), Some(value), narrowed.as_ref()];
@@ -101,7 +100,7 @@ pub(crate) fn drifted(
         .collect()
 }
 
-/// A partition for which the kernel knew only the second word.
+/// The result for a partition for which the kernel accepted only the second word.
 fn fallback(layer: &Layer) -> Option<(String, String)> {
     let (change, first) = layer.changes.iter().find_map(|change| match &change.action {
         Action::MakePartition { words, .. } => Some((change, words.first()?)),
@@ -127,7 +126,7 @@ fn is_off(list: &str, isolated: &CpuSet) -> bool {
     CpuSet::parse_list(list).is_ok_and(|list| !list.is_empty() && !list.intersects(isolated))
 }
 
-/// A set of CPUs less some of them; `None` for a value that is none.
+/// A set of CPUs minus `cpus`; `None` for a value that is no set of CPUs.
 fn without(compare: Compare, value: &str, cpus: &CpuSet) -> Option<String> {
     match compare {
         Compare::List => Some(CpuSet::parse_list(value).ok()?.minus(cpus).to_string()),
@@ -143,8 +142,8 @@ fn texts<'a>(outcomes: BTreeMap<&'a str, &'a Outcome>) -> impl Iterator<Item = (
         .map(|(id, outcome)| (id.to_owned(), outcome.text()))
 }
 
-/// Changes that the kernel refused when the layer was applied, or made something else of: that was said when it happened.
-/// What it refuses only later, when it is mended, was in force once and is missed; what it takes later is refused no more.
+/// Changes that the kernel refused or altered when the layer was applied; they were reported then. A change refused
+/// only at a later repair is not included, because it was in force once. One accepted later is no longer refused.
 fn refused<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
     let mut refused = BTreeMap::new();
     for (seq, change, outcome) in outcomes(layer) {
@@ -157,7 +156,7 @@ fn refused<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
     refused
 }
 
-/// Changes that were refused when they were last mended, and not when the layer was applied.
+/// Changes that were refused at their last repair, but not when the layer was applied.
 fn unmended<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
     let at_first = refused(layer);
     let mut last = BTreeMap::new();
@@ -175,8 +174,8 @@ fn is_refusal(outcome: &Outcome) -> bool {
     matches!(outcome, Outcome::Refused(_) | Outcome::Otherwise(_))
 }
 
-/// The answers to a layer's changes in order, each with its place in the journal; those after the layer's end are of
-/// mending it.
+/// The outcomes of a layer's changes in order, each with its position in the journal. Those after the layer's end
+/// belong to repairs.
 fn outcomes<'a>(layer: &Layer<'a>) -> Vec<(u64, &'a str, &'a Outcome)> {
     let begun: BTreeMap<u64, &str> = layer
         .records

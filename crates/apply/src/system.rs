@@ -1,7 +1,7 @@
-//! The machine as `apply` changes it: every way in which we touch it, in one trait.
+//! Defines every way in which `apply` reads and changes the machine, in one trait.
 //!
-//! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
-//! rules, so that stopping after every single write can be tried without a kernel.
+//! The live machine is [`crate::Host`]. The journal's tests use a directory that follows the kernel's cgroup rules, so
+//! that they can stop after every single write without a kernel.
 
 use crate::{BusError, FormerPolicy};
 use machine::{CpuId, CpuSet};
@@ -18,11 +18,11 @@ pub trait System {
     /// # Errors
     /// The kernel's errno.
     fn write(&self, path: &str, value: &str) -> Result<(), RootError>;
-    /// Puts threads into a cgroup by its list (`tasks`), with one `write(2)` each. `answer` hears of each in its order,
-    /// and ends it all with `Break`.
+    /// Puts threads into a cgroup through its list (`tasks`), with one `write(2)` each. `answer` gets each result in
+    /// order, and stops the loop with `Break`.
     ///
     /// # Errors
-    /// That of opening the list.
+    /// The error of opening the list.
     fn attach_each(
         &self,
         list: &str,
@@ -46,12 +46,12 @@ pub trait System {
     /// # Errors
     /// The kernel's errno; EBUSY while it holds tasks.
     fn remove_dir(&self, path: &str) -> Result<(), RootError>;
-    /// Who a file belongs to; `None` where there is none.
+    /// The owner of a file; `None` if the file does not exist.
     ///
     /// # Errors
     /// The kernel's errno.
     fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError>;
-    /// Gives a file an owner, a group and permission bits.
+    /// Sets the owner, group and permission bits of a file.
     ///
     /// # Errors
     /// The kernel's errno.
@@ -59,7 +59,7 @@ pub trait System {
     /// `sched_setaffinity` of a thread.
     ///
     /// # Errors
-    /// The kernel's errno; ESRCH for a thread that is gone, EINVAL for one that cannot be moved.
+    /// The kernel's errno; ESRCH for a thread that has ended, EINVAL for one that cannot be moved.
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError>;
     /// Makes a thread `SCHED_OTHER`.
     ///
@@ -77,39 +77,39 @@ pub trait System {
             errno: libc::ENOSYS,
         })
     }
-    /// Asks systemd to start an empty transient slice with these memory nodes. It is there a moment later.
+    /// Asks systemd to start an empty transient slice with these memory nodes. It exists a moment later.
     ///
     /// # Errors
     /// [`BusError`]; a rehearsal has no systemd.
     fn start_slice(&self, _unit: &str, _nodes: &CpuSet) -> Result<(), BusError> {
         Err(BusError::none())
     }
-    /// Asks systemd to stop a unit. It is gone a moment later; one that it does not know is no error.
+    /// Asks systemd to stop a unit. It is gone a moment later; an unknown unit is no error.
     ///
     /// # Errors
     /// [`BusError`]; a rehearsal has no systemd.
     fn stop_unit(&self, _unit: &str) -> Result<(), BusError> {
         Err(BusError::none())
     }
-    /// Asks a daemon that listens on one of these sockets.
+    /// Sends a question to a daemon that listens on one of these sockets, and returns its answer.
     ///
     /// # Errors
-    /// The errno of connecting, ENOENT where nobody listens, ETIMEDOUT for no answer.
+    /// The errno of connecting, ENOENT if no process listens, ETIMEDOUT if no answer comes.
     fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError>;
     /// The kernel's tracing files; `None` where there are none.
     ///
     /// # Errors
-    /// As [`Tracefs::find`].
+    /// As for [`Tracefs::find`].
     fn tracefs(&self) -> Result<Option<Tracefs>, RootError>;
-    /// Keeps these CPUs busy until what is given back goes, from the cgroup that has this list; a rehearsal has none.
+    /// Keeps these CPUs busy until the returned value is dropped, from the cgroup with this list. A rehearsal has none.
     fn keep_busy(&self, _cpus: &CpuSet, _list: &str) -> Busy {
         Busy::default()
     }
-    /// Waits; how long is only a hint.
+    /// Waits; the duration is only a hint.
     fn pause(&self, time: Duration);
 }
 
-/// Processes that compute until this goes, one on each CPU.
+/// Processes that compute until this is dropped, one on each CPU.
 #[derive(Debug, Default)]
 pub struct Busy {
     pub(crate) spinners: Vec<(CpuId, Spinner)>,

@@ -1,17 +1,18 @@
-//! Single threads on cgroup v2: a thread can be in another cgroup than its process only below the same domain.
+//! Handles single threads on cgroup v2.
 //!
-//! A partition that reads `threaded` belongs to the domain of the root (`cgroup_enable_threaded`). So the process of a
-//! thread that goes in has to wait in the root cgroup as a whole, outside of its slice, until the last of its threads
-//! comes out again. That is journalled with its place, and taken back with the partition.
+//! A thread can be in another cgroup than its process only below the same domain. A partition of type `threaded`
+//! belongs to the domain of the root (`cgroup_enable_threaded`). So the process of a thread in such a partition has to
+//! wait as a whole in the root cgroup, outside of its slice, until the last of its threads leaves the partition. The
+//! journal records this with its former place, and it is undone with the partition.
 
 use crate::parcel::{Ground, Parcel};
 use machine::Version;
 use root::Root;
 
-/// What a file says that does not limit anything.
+/// The value of a limit file without a limit.
 const NO_LIMIT: &str = "max";
 
-/// Files of a cgroup whose limits hold for the tasks below it. `pids.max` comes last: systemd gives one to every unit.
+/// Limit files of a cgroup that apply to the tasks below it. `pids.max` comes last: systemd sets it for every unit.
 const LIMITS: &[&str] = &[
     "memory.max",
     "memory.high",
@@ -21,46 +22,46 @@ const LIMITS: &[&str] = &[
     "pids.max",
 ];
 
-/// A limit that no longer holds for a process when it leaves its cgroup.
+/// A limit that stops applying to a process when it leaves its cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The file.
     pub path: String,
-    /// What it says.
+    /// Its value.
     pub value: String,
 }
 
 impl Limit {
-    /// Whether somebody chose it for this very place. Every unit of systemd has a limit of tasks.
+    /// Whether it was set for this very cgroup. Every unit of systemd has a task limit.
     #[must_use]
     pub fn is_chosen(&self) -> bool {
         !self.path.ends_with("/pids.max")
     }
 }
 
-/// What stands between a single thread and a place on cgroup v2.
+/// What prevents a single thread from moving to a cgroup on v2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Threshold {
-    /// Nothing: the place takes it as it is.
+    /// Nothing: the cgroup accepts the thread.
     Open,
-    /// The place is no threaded cgroup, and cannot become one while tasks are in it.
+    /// The cgroup is not threaded, and cannot become so while it has tasks.
     Populated,
-    /// The process has to leave its cgroup, with these limits, and waits in the domain's.
+    /// The process has to leave its cgroup, with these limits, and wait in that of the domain.
     Leaves {
         /// Its cgroup, below the mount.
         cgroup: String,
-        /// Limits that no longer hold for it then.
+        /// Limits that then stop applying to it.
         limits: Vec<Limit>,
     },
 }
 
-/// Whether a cgroup takes single threads of a process that is elsewhere.
+/// Whether a cgroup accepts single threads of a process in another cgroup.
 #[must_use]
 pub fn is_threaded(root: &Root, dir: &str) -> bool {
     matches!(cgroup_type(root, dir).as_deref(), Some("threaded"))
 }
 
-/// The lists of a cgroup's members that can be read whatever its type: `cgroup.procs` of a threaded one cannot.
+/// The file with a cgroup's members that is readable for every type: `cgroup.procs` of a threaded cgroup is not.
 pub(crate) fn members_file(root: &Root, dir: &str, version: Version) -> String {
     match version {
         Version::V1 => format!("{dir}/tasks"),
@@ -69,8 +70,7 @@ pub(crate) fn members_file(root: &Root, dir: &str, version: Version) -> String {
     }
 }
 
-/// The domain that a cgroup belongs to, as a path below the mount: itself, or the nearest above it that is not
-/// threaded.
+/// The domain of a cgroup, as a path below the mount: itself, or the nearest parent that is not threaded.
 pub(crate) fn domain_of(root: &Root, mount: &str, cgroup: &str) -> String {
     let mut path = cgroup.trim_end_matches('/');
     while is_threaded(root, &format!("{mount}{path}")) {
@@ -79,14 +79,14 @@ pub(crate) fn domain_of(root: &Root, mount: &str, cgroup: &str) -> String {
     if path.is_empty() { "/" } else { path }.to_owned()
 }
 
-/// Whether a task of this cgroup may go to a directory without its process.
+/// Whether a task of this cgroup may move to a directory without its process.
 pub(crate) fn is_same_domain(root: &Root, mount: &str, cgroup: Option<&str>, to: &str) -> bool {
     let below = to.strip_prefix(mount).filter(|below| !below.is_empty());
     let there = domain_of(root, mount, below.unwrap_or("/"));
     cgroup.is_some_and(|cgroup| domain_of(root, mount, cgroup) == there)
 }
 
-/// Threads of a process, by number.
+/// Thread IDs of a process.
 #[must_use]
 pub fn threads_of(root: &Root, pid: u32) -> Vec<u32> {
     let names = root.names(&format!("/proc/{pid}/task")).ok().flatten();
@@ -94,7 +94,7 @@ pub fn threads_of(root: &Root, pid: u32) -> Vec<u32> {
     numbers.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Whether a thread of the process, other than those that leave, is in a threaded cgroup.
+/// Whether a thread of the process, other than those in `leaving`, is in a threaded cgroup.
 #[must_use]
 pub fn has_others_inside(ground: &Ground, pid: u32, leaving: &[u32]) -> bool {
     let root = ground.system.root();
@@ -114,7 +114,7 @@ pub fn domain_dir(ground: &Ground, dir: &str) -> String {
     dir_of(mount, &domain_of(ground.system.root(), mount, cgroup))
 }
 
-/// What has to be known before a single thread is moved into a partition on v2.
+/// Checks what a move of a single thread into a partition on v2 requires.
 #[must_use]
 pub fn threshold(ground: &Ground, tid: u32, to: &str) -> Threshold {
     let root = ground.system.root();
@@ -136,9 +136,9 @@ pub fn threshold(ground: &Ground, tid: u32, to: &str) -> Threshold {
     }
 }
 
-/// Brings threads of a process that are in threaded cgroups to their leader before it is moved as a whole. The kernel
-/// looks at the cpuset of the first one only (`cpuset_attach`, from 6.2 on): where that changes no CPUs, threads that
-/// came from elsewhere keep the CPUs that they had there. What it refuses shows when the process is moved.
+/// Moves threads of a process that are in threaded cgroups to their leader, before the process is moved as a whole. The
+/// kernel looks only at the cpuset of the first thread (`cpuset_attach`, from 6.2 on). If the move does not change that
+/// thread's CPUs, threads from other cgroups keep their former CPUs. Refusals show when the process is moved.
 pub(crate) fn gather(ground: &Ground, parcel: &Parcel) {
     let root = ground.system.root();
     let mount = &ground.hierarchy.mount;
@@ -155,7 +155,7 @@ pub(crate) fn gather(ground: &Ground, parcel: &Parcel) {
     }
 }
 
-/// Limits of a cgroup and of those above it, below the domain that its tasks go to.
+/// Limits of a cgroup and its parents, below the domain that its tasks move to.
 fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<Limit> {
     let mut found = Vec::new();
     let mut path = cgroup.trim_end_matches('/');
@@ -177,7 +177,7 @@ fn cgroup_type(root: &Root, dir: &str) -> Option<String> {
     root.value(&format!("{dir}/cgroup.type")).ok().flatten()
 }
 
-/// Whether tasks are in a cgroup or below it.
+/// Whether a cgroup or one below it has tasks.
 pub(crate) fn is_populated(root: &Root, dir: &str) -> bool {
     let text = root.text(&format!("{dir}/cgroup.events")).ok().flatten();
     text.is_some_and(|text| text.lines().any(|line| line.trim() == "populated 1"))

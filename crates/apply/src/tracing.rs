@@ -1,7 +1,7 @@
-//! What a measurement changes in tracefs: an instance of its own, and settings that all tracers share.
+//! Makes and undoes the changes of a measurement in tracefs: an instance of its own, and settings that all tracers share.
 //!
-//! Neither ends with the process that made it. Who made what is in a ledger of its own, written before: the end of the
-//! measurement removes the instance and gives back what was there, and after a death the next call does.
+//! Neither ends with the process that made it. A separate ledger, written first, records which process made what. The
+//! end of the measurement removes the instance and restores the settings; if the process died, the next call does.
 
 use crate::journal::Storage;
 use crate::ledger::Whose;
@@ -12,28 +12,28 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "tracing";
 
-/// One file and what it shall say.
+/// A file and its intended value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Its name below the instance, or below tracefs.
     pub file: String,
     /// What is written.
     pub value: String,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub need: Need,
 }
 
-/// Whether a measurement can do without a file.
+/// Whether a measurement needs a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// It cannot.
+    /// It does.
     Must,
-    /// A kernel without the file, or that refuses the value, will do.
+    /// It can run on a kernel that lacks the file or refuses the value.
     May,
 }
 
 impl Setting {
-    /// One that has to be.
+    /// A required setting.
     #[must_use]
     pub fn must(file: &str, value: impl Into<String>) -> Setting {
         Setting {
@@ -43,7 +43,7 @@ impl Setting {
         }
     }
 
-    /// One that may fail.
+    /// A setting that may fail.
     #[must_use]
     pub fn may(file: &str, value: impl Into<String>) -> Setting {
         Setting {
@@ -53,34 +53,34 @@ impl Setting {
     }
 }
 
-/// What a measurement wants.
+/// The settings of a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Below tracefs, seen by every tracer; written first, in this order.
     pub shared: Vec<Setting>,
     /// Below the instance, in this order.
     pub own: Vec<Setting>,
-    /// Below a second instance, named after the first with `-2` behind it: for a tracer that would fill the buffers of the
-    /// first. Without any setting there is none.
+    /// Below a second instance, named after the first with the suffix `-2`, for a tracer that would fill the buffers of
+    /// the first. Empty means no second instance.
     pub beside: Vec<Setting>,
 }
 
-/// The second instance of one that [`hold`] has named.
+/// The name of the second instance for one that [`hold`] has named.
 #[must_use]
 pub fn beside(instance: &str) -> String {
     format!("{instance}-2")
 }
 
-/// The largest page of any architecture: a size comes out larger by less than one.
+/// The largest page of any architecture: a buffer size is rounded up by less than one page.
 const LARGEST_PAGE_KIB: u64 = 64;
 
-/// What one process has.
+/// What one process holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
     holder: TaskKey,
     /// Below `instances`.
     instance: String,
-    /// Whether there is a second one.
+    /// Whether there is a second instance.
     #[serde(default)]
     has_beside: bool,
     /// The shared settings, in the order of writing.
@@ -88,7 +88,7 @@ struct Hold {
 }
 
 impl Hold {
-    /// Its instances below tracefs, the second one first: that one is made last.
+    /// Its instances below tracefs, the second one first, because it is made last.
     fn paths(&self) -> Vec<String> {
         let path = format!("instances/{}", self.instance);
         match self.has_beside {
@@ -107,7 +107,7 @@ impl ledger::Held for Hold {
 impl ledger::InTracefs for Hold {
     const NAME: &'static str = NAME;
 
-    /// The instance first: while its tracer runs, some settings are refused. Whether all of it is over.
+    /// Removes the instances first: while their tracers run, the kernel refuses some settings. Returns whether all is done.
     fn give_back(
         &self,
         system: &dyn System,
@@ -155,11 +155,11 @@ struct Shared {
     ours: String,
 }
 
-/// Makes an instance for a process, named after it, and writes all that is wanted. The path of the instance below tracefs.
+/// Makes an instance for a process, named after it, and writes all settings. Returns the path of the instance below tracefs.
 ///
 /// # Errors
-/// A ledger that cannot be written, a kernel that refuses; what was done before is taken back.
-/// [`ApplyError::Tracing`] where another process has shared settings already.
+/// A ledger that cannot be written, or a kernel refusal; earlier steps are undone. [`ApplyError::Tracing`] if another
+/// process holds shared settings already.
 pub fn hold(
     system: &dyn System,
     storage: &dyn Storage,
@@ -232,11 +232,11 @@ fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -
     Ok(())
 }
 
-/// What a shared file says, as it is given back.
+/// The value of a shared file, in the form that restores it.
 ///
-/// A trace that nobody has used yet has a page or two for each CPU, and says what it becomes with its first use:
-/// `7 (expanded: 1408)`. That is what whoever uses it next finds, and what each CPU's own file has to say: giving back the pages
-/// would leave that CPU with them for good.
+/// An unused trace buffer has a page or two per CPU, and shows the size that it gets on first use: `7 (expanded:
+/// 1408)`. That size is what the next user finds, and what has to be restored for each CPU's own file. Restoring the
+/// pages would leave that CPU with them permanently.
 fn said(system: &dyn System, tracefs: &Tracefs, file: &str) -> Result<Option<String>, RootError> {
     let says = system.root().value(&tracefs.file(file))?;
     let whole = match file.starts_with("per_cpu/") && file.ends_with("/buffer_size_kb") {
@@ -252,8 +252,8 @@ fn said(system: &dyn System, tracefs: &Tracefs, file: &str) -> Result<Option<Str
     }))
 }
 
-/// Whether a file says what was written there. The kernel makes a buffer of whole pages and says what came of it: of 16384 KiB
-/// 16387 on 6.1, whose pages hold 4080 bytes each (`kernel/trace/ring_buffer.c`).
+/// Whether a file has the value that was written. The kernel rounds a buffer up to whole pages and shows the result:
+/// 16387 for 16384 KiB on 6.1, whose pages hold 4080 bytes each (`kernel/trace/ring_buffer.c`).
 fn is_as_written(file: &str, now: &str, written: &str) -> bool {
     let kib = |text: &str| text.parse::<u64>().ok();
     let rounded = file
@@ -263,7 +263,7 @@ fn is_as_written(file: &str, now: &str, written: &str) -> bool {
     now == written || rounded.is_some_and(|more_kib| more_kib < LARGEST_PAGE_KIB)
 }
 
-/// What a file says: of several words the one in brackets (`[local] global mono`), which is what it takes back.
+/// The value of a file. For several words, that is the one in brackets (`[local] global mono`), which the file accepts back.
 fn chosen(text: &str) -> &str {
     let mut words = text.split_whitespace();
     let word = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -277,19 +277,19 @@ fn take(setting: &Setting, outcome: Result<(), RootError>) -> Result<(), RootErr
     }
 }
 
-/// Stops the trace of an instance: what is in its buffers stays.
+/// Stops the trace of an instance; its buffers keep their content.
 ///
 /// # Errors
-/// The file refuses.
+/// A refused write.
 pub fn stop(system: &dyn System, tracefs: &Tracefs, instance: &str) -> Result<(), ApplyError> {
     Ok(system.write(&tracefs.file(&format!("{instance}/tracing_on")), "0")?)
 }
 
-/// Removes the instance of one process and gives back what it had changed. What somebody else changed since, or holds, is
-/// left alone and named. Files of the instance have to be closed before.
+/// Removes the instance of one process and restores the settings that it changed. What another program changed since,
+/// or uses, is left alone and reported. Files of the instance have to be closed first.
 ///
 /// # Errors
-/// A ledger that cannot be read or written, a file that refuses.
+/// A ledger that cannot be read or written, or a refused write.
 pub fn let_go(
     system: &dyn System,
     storage: &dyn Storage,
@@ -299,10 +299,10 @@ pub fn let_go(
     ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
 }
 
-/// Does it for processes that ended without.
+/// Does the same for processes that ended without it.
 ///
 /// # Errors
-/// As [`let_go`].
+/// As for [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
     ledger::release::<Hold>(system, storage, &Whose::Ended)
 }

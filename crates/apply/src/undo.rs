@@ -1,4 +1,4 @@
-//! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
+//! Undoes what the journal records, in reverse order. What another program changed since is reported and left alone.
 
 mod by_hand;
 mod change;
@@ -28,71 +28,71 @@ pub(crate) use sharing::shared_now;
 use std::collections::BTreeSet;
 pub(crate) use unban::irq_of;
 
-/// What to do about things that somebody else changed since.
+/// How to handle things that another program changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Force {
-    /// Name them, leave them alone, and keep the journal.
+    /// Report them, leave them alone, and keep the journal.
     No,
-    /// Give them the former state too.
+    /// Restore their former state too.
     Restore,
-    /// Leave them alone for good, and close the journal.
+    /// Leave them alone permanently, and close the journal.
     Keep,
 }
 
-/// Which apply is taken back.
+/// Which apply is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which<'a> {
     /// The last one.
     Last,
     /// All of them.
     All,
-    /// That of a partition.
+    /// The one of this partition.
     Named(&'a str),
     /// All that were applied for this reason.
     Because(&'a str),
-    /// The one that a guard watches.
+    /// The one that this guard watches.
     Guarded(&'a str),
-    /// Every one that began after this record.
+    /// Every one that started after this record.
     To(u64),
 }
 
 impl Which<'_> {
-    /// Whether it may mean more than one.
+    /// Whether it may select more than one.
     fn is_many(self) -> bool {
         matches!(self, Which::All | Which::Because(_) | Which::To(_))
     }
 }
 
-/// What happens to a resize that was begun and has not ended.
+/// What happens to a resize that has started and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenResize {
-    /// It was stopped in the middle: the state before the partition comes back, policies too.
+    /// It was interrupted: restore the state before the partition, including policies.
     Finish,
-    /// This is a step of it.
+    /// This undo is a step of it.
     GoesOn,
 }
 
 /// What an undo did.
 #[derive(Debug, Default)]
 pub struct Undone {
-    /// Whether there was anything to take back.
+    /// Whether there was anything to undo.
     pub was_in_force: bool,
-    /// Names of the partitions that were taken back, in that order.
+    /// Names of the undone partitions, in the order of the undo.
     pub taken: Vec<String>,
-    /// Every step, in the order in which it was taken back.
+    /// Every step, in the order of the undo.
     pub entries: Vec<Entry>,
     /// Files that another program has changed since, and that were left alone.
     pub drift: Vec<String>,
-    /// Tasks whose affinity another program has set since, and that were left alone. They keep nothing open: any user can
-    /// have such a task.
+    /// Tasks whose affinity another program has set since, and that were left alone. They do not keep the journal open:
+    /// any user can have such a task.
     pub tasks: Vec<String>,
-    /// What could not be taken back, with the reason.
+    /// What could not be undone, with the reason.
     pub failed: Vec<String>,
-    /// What is worth knowing: demoted tasks, an undo that could not be recorded.
+    /// Other information for the user: demoted tasks, an undo that could not be recorded.
     pub notes: Vec<String>,
-    /// Interrupts that a running irqbalance has placed since, and places again: nobody's to give back.
+    /// Interrupts that a running irqbalance has placed since and will place again, so that restoring them is pointless.
     pub placed: BTreeSet<String>,
-    /// That irqbalance, once it was looked for.
+    /// That irqbalance; the outer `None` until it was searched for.
     pub placer: Option<Option<Placer>>,
 }
 
@@ -106,37 +106,35 @@ pub struct Placer {
 }
 
 impl Undone {
-    /// Whether the former state is back entirely.
+    /// Whether the former state is fully restored.
     #[must_use]
     pub fn equal(&self) -> bool {
         self.drift.is_empty() && self.failed.is_empty() && self.tasks.is_empty()
     }
 
-    /// Whether the journal stays: something could not be restored, or another program has changed a file and it is not
-    /// decided whose value stays.
+    /// Whether the journal stays: something could not be restored, or another program changed a file and it is
+    /// undecided whose value stays.
     #[must_use]
     pub fn is_open(&self, force: Force) -> bool {
         !self.failed.is_empty() || (!self.drift.is_empty() && force != Force::Keep)
     }
 
-    /// What other programs have changed since, and was left alone.
+    /// What other programs have changed since and was left alone.
     pub fn left_alone(&self) -> impl Iterator<Item = &String> {
         self.drift.iter().chain(&self.tasks)
     }
 
-    /// What is not as before.
+    /// What differs from the former state.
     #[must_use]
     pub fn remains(&self) -> Vec<String> {
         self.left_alone().chain(&self.failed).cloned().collect()
     }
 }
 
-/// Takes back what is in force. One that was stopped in the middle is finished first. The caller holds the lock of
-/// the state directory.
+/// Undoes what is in force. An interrupted undo is finished first. The caller holds the lock of the state directory.
 ///
 /// # Errors
-/// A journal that cannot be read, [`ApplyError::NoPartition`], [`ApplyError::Within`]; everything else is in the
-/// result.
+/// A journal that cannot be read, [`ApplyError::NoPartition`], [`ApplyError::Within`]. Everything else is in the result.
 pub fn undo(
     system: &dyn System,
     storage: &dyn Storage,
@@ -171,7 +169,7 @@ pub fn undo(
     undo_open(system, journal, which, force, why, OpenResize::Finish)
 }
 
-/// Takes back what an open journal says.
+/// Undoes what an open journal records.
 pub(crate) fn undo_open(
     system: &dyn System,
     mut journal: Journal,
@@ -210,7 +208,7 @@ pub(crate) fn undo_open(
         let layer = Some(next.seq);
         say(&mut journal, &mut undone, Event::Undone { layer });
         if !journal.layers().iter().any(|layer| layer.is_live()) {
-            // While a resize goes on, the journal is all that knows what was there.
+            // During a resize, only the journal has the former state.
             if !keeps {
                 journal.retire()?;
             }
@@ -219,7 +217,7 @@ pub(crate) fn undo_open(
         if !next.is_leftover && !which.is_many() {
             break;
         }
-        // What was stopped in the middle was the last one.
+        // The interrupted one was the last one.
         if next.is_leftover && which == Which::Last {
             break;
         }
@@ -227,8 +225,8 @@ pub(crate) fn undo_open(
     Ok(undone)
 }
 
-/// Takes back whichever half of a stopped resize stands, and gives the policies back that the halves took. `None`
-/// where that left something to be decided.
+/// Undoes whichever half of an interrupted resize exists, and restores the policies that both halves changed. `None` if
+/// something is left to decide.
 fn finish_resize(
     system: &dyn System,
     journal: &mut Journal,
@@ -265,7 +263,7 @@ fn finish_resize(
 struct Next {
     seq: u64,
     name: String,
-    /// Whether it was begun by somebody who did not end it.
+    /// Whether an interrupted process started it.
     is_leftover: bool,
 }
 
@@ -279,7 +277,7 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
         Which::Because(reason) => live().find(|layer| layer.reason == reason),
         Which::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
         Which::To(to) => {
-            // A plan is taken back whole: half of one is a state that nobody ever asked for.
+            // A plan is undone as a whole: nobody ever requested half of one.
             if let Some(layer) = live().find(|layer| layer.seq <= to && to < layer.end) {
                 return Err(ApplyError::Within {
                     to,
@@ -308,7 +306,7 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
     }
 }
 
-/// That no partition has this name, and which names there are.
+/// The error for an unknown partition name, with the names that exist.
 pub(crate) fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
     ApplyError::NoPartition {
         name: name.to_owned(),
@@ -319,7 +317,7 @@ pub(crate) fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
     }
 }
 
-/// Undo is itself recorded, but a full disk must not stop it: that is said instead.
+/// Records a step of the undo. A full disk must not stop the undo, so a failure to record becomes a note.
 fn say(journal: &mut Journal, undone: &mut Undone, event: Event) {
     if let Err(error) = journal.append(event) {
         let note = format!("the undo could not be recorded: {error}");

@@ -1,7 +1,7 @@
-//! Telling irqbalance which CPUs to keep free of interrupts, beside those that it keeps free already.
+//! Adds CPUs to irqbalance's list of CPUs to keep free of interrupts.
 //!
-//! It takes the list at its next look, and from the moment that it has read it gives the CPUs no interrupt. Whether it has
-//! read it is seen at once: it serves one caller after the other, so the answer to a later question comes after that.
+//! irqbalance applies the list at its next scan. From the moment that it has read the list, it gives the CPUs no
+//! interrupt. An answer to a later question proves that it has read it, because it serves one client after the other.
 
 use super::{Stage, Step};
 use crate::record::Outcome;
@@ -41,7 +41,7 @@ pub(crate) fn enact(
         Ok(setup) => setup,
         Err(error) => {
             let step = refused(stage, daemon, cpus, seq, &error);
-            // It may have been told all the same, so this is no refusal that undo would pass over.
+            // irqbalance may have received it anyway. So the outcome is not a refusal, which undo would skip.
             stage.did_value(seq, Outcome::Otherwise(error.to_string()), None)?;
             return Ok(step);
         }

@@ -1,7 +1,8 @@
-//! CPUs off and on again, so that timers leave them; what the kernel widened meanwhile is given back at once.
+//! Takes CPUs offline and online again to move timers off them, then restores what the kernel widened.
 //!
-//! When the last CPU of an interrupt's mask goes, the kernel gives it all others (`irq_migrate_all_off_this_cpu`), and
-//! a task that was pinned there gets the CPUs of its cgroup (`select_fallback_rq`); neither comes back by itself.
+//! When the last CPU of an interrupt's mask goes offline, the kernel gives the interrupt all other CPUs
+//! (`irq_migrate_all_off_this_cpu`). A task that was pinned there gets the CPUs of its cgroup (`select_fallback_rq`).
+//! The kernel reverts neither.
 
 use super::move_tasks::keep_pin;
 use super::{Stage, Step, refusal, write};
@@ -31,7 +32,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result
             Err(Err(error)) => return Err(error),
         }
     }
-    // The record stays unanswered when one does not come back: undo tries again then.
+    // If a CPU does not come back, the record stays unanswered, and undo tries again.
     let stays_off: Vec<String> = bring_online(stage.system, &gone);
     if !stays_off.is_empty() {
         return Err(ApplyError::Unable {
@@ -66,7 +67,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result
     })
 }
 
-/// Brings CPUs online that are not; what could not be done, one line each.
+/// Brings offline CPUs online; returns one line per failure.
 pub(crate) fn bring_online(system: &dyn System, cpus: &[CpuId]) -> Vec<String> {
     let failed = |path: &str, error: RootError| format!("{path}: {error}");
     let off = cpus.iter().map(|cpu| online(*cpu)).filter(|path| {
@@ -77,7 +78,7 @@ pub(crate) fn bring_online(system: &dyn System, cpus: &[CpuId]) -> Vec<String> {
         .collect()
 }
 
-/// Gives interrupts the masks of before; what could not be given back, one line each.
+/// Restores the former masks of interrupts; returns one line per failure.
 pub(crate) fn give_back(system: &dyn System, files: &BTreeMap<String, String>) -> Vec<String> {
     let masks = files.iter().filter(|(path, _)| path.starts_with("/proc/irq/"));
     let lost = masks.filter_map(|(path, former)| {

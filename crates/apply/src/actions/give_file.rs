@@ -1,11 +1,11 @@
-//! Giving a file of a cgroup to somebody: chown and chmod, read back.
+//! Changes owner and permissions of a cgroup file (chown and chmod) and reads them back.
 
 use super::{Stage, Step};
 use crate::ApplyError;
 use crate::record::Outcome;
 use plan::{Change, Undo};
 
-/// What is wanted of a file.
+/// The intended owner of a file.
 pub(crate) struct Gift<'a> {
     /// The file.
     pub path: &'a str,
@@ -13,7 +13,7 @@ pub(crate) struct Gift<'a> {
     pub uid: u32,
     /// Its new group.
     pub gid: Option<u32>,
-    /// How it is taken back.
+    /// How it is undone.
     pub undo: Undo,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
     if let Err(error) = stage.system.set_ownership(path, wanted) {
         let found = stage.system.ownership(path)?;
         let value = found.map(|found| found.to_string());
-        // The first of the two calls may have worked.
+        // The first of the two calls may have succeeded.
         let outcome = match found == Some(now) {
             true => Outcome::Refused(error.errno().unwrap_or(libc::EIO)),
             false => Outcome::Otherwise(value.clone().unwrap_or_default()),

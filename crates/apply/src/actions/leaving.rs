@@ -1,14 +1,15 @@
-//! Which changes take CPUs out of a scheduling domain, and where a process stands that shall be on them before and after.
+//! Finds the CPUs that a change takes out of a scheduling domain, and the cgroup for a process that must run on them
+//! before and after.
 
 use super::Stage;
 use crate::ApplyError;
 use machine::{CpuSet, Version};
 use plan::{Action, Change};
 
-/// The CPUs that leave a domain, and the list of the cgroup that has a process before and after it; CPUs there may be none.
+/// The CPUs that leave a domain (possibly none), and the task list of the cgroup where a process stays on them before and after.
 type Leaving = Option<(CpuSet, String)>;
 
-/// The CPUs that leave a domain by it, and the list of the cgroup that has them before and after; `None` for most changes.
+/// The CPUs that leave a domain through this change, and that task list; `None` for most changes.
 pub(super) fn domain(stage: &Stage, change: &Change) -> Result<Leaving, ApplyError> {
     let leaving = match (&change.action, stage.version) {
         (Action::MakePartition { path, .. }, _) => by_partition(stage, path)?,
@@ -27,8 +28,8 @@ fn by_partition(stage: &Stage, path: &str) -> Result<Leaving, ApplyError> {
     Ok(Some((cpus, format!("{dir}/cgroup.procs"))))
 }
 
-/// On v1 there are domains over the sets that balance: over the root, or, where that does not, over others that hold everything
-/// else. So CPUs leave when their set ends to balance, and when a set that balances loses them.
+/// On v1 the domains cover the sets with load balancing: the root, or, if the root does not balance, the sets that hold
+/// everything else. So CPUs leave when their set stops balancing, or when a balancing set loses them.
 fn by_balance(stage: &Stage, path: &str, word: &str) -> Result<Leaving, ApplyError> {
     let place = path
         .rsplit_once('/')
@@ -45,7 +46,7 @@ fn by_balance(stage: &Stage, path: &str, word: &str) -> Result<Leaving, ApplyErr
     }
     let leave = match file {
         "cpuset.sched_load_balance" if word == "0" && dir == stage.mount => stage.isolating.clone(),
-        // A new set balances, so the CPUs of a further partition leave with this word.
+        // A new set balances, so this write makes the CPUs of a further partition leave.
         "cpuset.sched_load_balance" if word == "0" => {
             cpus(stage, &format!("{dir}/cpuset.cpus"))?.and(stage.isolating)
         }
@@ -58,7 +59,7 @@ fn by_balance(stage: &Stage, path: &str, word: &str) -> Result<Leaving, ApplyErr
     Ok(Some((leave, format!("{}/tasks", stage.mount))))
 }
 
-/// The CPUs that a file of a set names; none where it is not there.
+/// The CPUs in a file of a set; empty if the file does not exist.
 fn cpus(stage: &Stage, path: &str) -> Result<CpuSet, ApplyError> {
     let text = stage.system.root().value(path)?;
     Ok(text

@@ -1,4 +1,4 @@
-//! Turning a v2 cgroup into a partition, and reading back what the kernel made of it.
+//! Turns a v2 cgroup into a partition, and reads the result back.
 
 use super::move_tasks::keep_pin;
 use super::{Stage, Step, refusal};
@@ -26,7 +26,7 @@ pub(crate) fn enact(
     let mut reasons = Vec::new();
     for word in words {
         match stage.system.write(path, word) {
-            // 5.0 to 6.0 know no `isolated` and say EINVAL.
+            // 5.0 to 6.0 do not know `isolated` and return EINVAL.
             Err(error) => {
                 let errno = refusal(error)?;
                 reasons.push(format!(
@@ -71,7 +71,7 @@ pub(crate) fn enact(
     })
 }
 
-/// Before 7.0 the kernel gives kernel threads the whole of what is left, also those that were pinned to some of it.
+/// Restores the pins of kernel threads: before 7.0 the kernel gives all of them every remaining CPU.
 fn keep_pins(stage: &mut Stage, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
     let above = path.rsplit_once('/').and_then(|(set, _)| set.rsplit_once('/'));
     let Some((parent, _)) = above else { return Ok(()) };
@@ -97,7 +97,7 @@ fn fallback(path: &str, word: &str, reasons: &[String]) -> Finding {
         .fix("use kernel 6.1 or later for `isolated`")
 }
 
-/// What to do about the kernel's reasons (`perr_strings` in `kernel/cgroup/cpuset.c`).
+/// The advice for each of the kernel's reasons (`perr_strings` in `kernel/cgroup/cpuset.c`).
 fn advice(reasons: &[String]) -> &'static str {
     let all = reasons.join(" ");
     let table = [

@@ -1,4 +1,4 @@
-//! Making a cgroup that must not exist yet.
+//! Makes a cgroup that must not exist yet.
 
 use super::{Stage, Step};
 use crate::ApplyError;

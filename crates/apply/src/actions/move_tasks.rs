@@ -1,7 +1,7 @@
-//! Moving every movable task of a set into another, until no new one appears: threads on v1, processes on v2.
+//! Moves every movable task of a set into another until no new one appears: threads on v1, processes on v2.
 //!
-//! A task that forks while it is moved leaves children behind in the old set; so passes are repeated until one
-//! finds nothing new. `kthreadd` goes first, because later kernel threads are born where it is.
+//! A task that forks while it is moved leaves children behind in the old set, so passes repeat until one finds nothing
+//! new. `kthreadd` goes first, because later kernel threads start in its set.
 
 use super::{Noting, Stage, Step, refusal};
 use crate::record::{After, Before, Crowd, Outcome, TaskState};
@@ -12,17 +12,17 @@ use plan::{Change, Finding, Level, Movers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// Passes after which a storm of forks is reported instead of chased. Each pass moves what the one before left,
-/// so that even a fork bomb needs only a few: children of moved parents are born in the new set.
+/// After this many passes, a storm of forks is reported instead of chased. Each pass moves what the one before left, so
+/// even a fork bomb needs only a few: children of moved parents start in the new set.
 const PASSES: usize = 200;
 
-/// Which tasks move where.
+/// Which tasks move, from where and to where.
 pub(crate) struct Road<'a> {
-    /// Directory of the set that is emptied.
+    /// Directory of the source set.
     pub from: &'a str,
-    /// Directory of the set that takes them.
+    /// Directory of the target set.
     pub to: &'a str,
-    /// CPUs of the taking set.
+    /// CPUs of the target set.
     pub cpus: &'a CpuSet,
     /// Which tasks.
     pub who: &'a Movers,
@@ -41,7 +41,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
         left = batch.example();
         match (&left, batch.unsettled) {
             (Some(_), _) => {}
-            // Who ended before it could be looked at may have left a child.
+            // A task that ended before it was read may have left a child.
             (None, true) => continue,
             (None, false) => break,
         }
@@ -84,15 +84,15 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
 struct Tally {
     seq: u64,
     moved: usize,
-    /// Threads that the kernel does not let go.
+    /// Threads that the kernel refuses to move.
     refused: BTreeMap<u32, String>,
-    /// Threads that are bound, and not even tried.
+    /// Bound threads, which are not even tried.
     bound: BTreeSet<u32>,
-    /// Threads that have to be written down with their mask, although nobody pinned them.
+    /// Threads that have to be recorded with their mask, although they are not pinned.
     single: BTreeSet<u32>,
 }
 
-/// Names of refused tasks that are told before the rest is only counted.
+/// Number of refused tasks to name; the rest is only counted.
 const MOST_NAMED: usize = 4;
 
 impl Tally {
@@ -105,7 +105,7 @@ impl Tally {
         self.refused.insert(tid, format!("{tid} {comm}, {why}"));
     }
 
-    /// How many moved, how many did not, and who these are.
+    /// How many tasks moved, how many did not, and their names.
     fn told(&self) -> String {
         let count = self.refused.len();
         let named: Vec<&str> = self
@@ -123,16 +123,16 @@ impl Tally {
     }
 }
 
-/// What one pass moves.
+/// The tasks of one pass.
 struct Batch {
     tasks: Vec<TaskState>,
     crowd: Option<Crowd>,
-    /// Whether somebody was listed who is gone.
+    /// Whether a listed task has ended since.
     unsettled: bool,
 }
 
 impl Batch {
-    /// The name of one of them; `None` when there is none.
+    /// The name of one task; `None` if there is none.
     fn example(&self) -> Option<String> {
         let crowd = self.crowd.as_ref().and_then(|crowd| crowd.tids.first());
         let named = self.tasks.first().map(|task| task.comm.clone());
@@ -146,13 +146,13 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
         Version::V2 => "cgroup.threads",
     };
     let mut tids = match road.who {
-        // Those that are named move once; who follows them by birth is where its parent is.
+        // Explicitly named tasks move once; their new children start where the parent is.
         Movers::These(_) if done.seq != 0 => Vec::new(),
         Movers::These(tids) => tids.clone(),
         _ => census::members(stage.system, &format!("{}/{list}", road.from))?,
     };
     tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
-    // v2 moves processes and keeps pins; with =user each has to be looked at, to tell it from a kernel thread.
+    // v2 moves processes and keeps pins. With `=user`, each task must be read to distinguish it from a kernel thread.
     let together =
         stage.noting == Noting::Together && stage.version == Version::V1 && *road.who == Movers::All;
     let mut glance = Glance::new(stage.system.root());
@@ -180,12 +180,12 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             unsettled = true;
             continue;
         };
-        // The cgroup code leaves alone who exits (cgroup_migrate_add_task), and says nothing: it would be tried for ever.
+        // The cgroup code silently skips exiting tasks (cgroup_migrate_add_task), so retries would never end.
         if task.is_over() {
             done.bound.insert(tid);
             continue;
         }
-        // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
+        // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start), so they are not tried.
         if !task.is_movable() {
             done.bound.insert(tid);
             continue;
@@ -201,14 +201,14 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
     let was_crowd = !alike.is_empty();
     let crowd = crowd_of(stage, road, alike)?;
     Ok(Batch {
-        // Who is named by number leaves no child that we would follow.
+        // Children of explicitly named tasks are not followed.
         unsettled: (unsettled || (was_crowd && crowd.is_none())) && !matches!(road.who, Movers::These(_)),
         tasks,
         crowd,
     })
 }
 
-/// Tasks that nobody pinned, as the journal notes them. All of them have the mask of the first that still lives.
+/// Unpinned tasks as one journal entry. All have the mask of the first that still exists.
 fn crowd_of(stage: &Stage, road: &Road, tids: Vec<u32>) -> Result<Option<Crowd>, ApplyError> {
     for tid in &tids {
         if let Some((_, state)) = census::state_of(stage.system, *tid, stage.version)? {
@@ -252,8 +252,8 @@ fn move_batch(
             Ok(()) => done.moved += 1,
             Err(error) => match refusal(error)? {
                 libc::ESRCH => continue,
-                // `kthreadd` is kept in the root cgroup (cgroup_init_kthreadd), and so is a kernel thread that is
-                // still being made; an affinity is all that can be set on them.
+                // The kernel keeps `kthreadd` in the root cgroup (cgroup_init_kthreadd), as well as a kernel thread
+                // that is still being created. Only their affinity can be set.
                 libc::EINVAL if narrow(stage, task, cpus)? => {
                     done.refuse(
                         task,
@@ -261,7 +261,7 @@ fn move_batch(
                     );
                     done.moved += 1;
                 }
-                // EINVAL: a thread that became bound since; EACCES, EPERM: a security module. Tried once.
+                // EINVAL: the thread became bound since. EACCES, EPERM: a security module. Not retried.
                 errno => {
                     refuse(stage, task, errno, done);
                     continue;
@@ -276,7 +276,7 @@ fn move_batch(
     Ok(masks)
 }
 
-/// Moves tasks that nobody pinned: the set gives each its mask, and the next pass sees who stayed.
+/// Moves unpinned tasks: the set gives each its mask, and the next pass finds those that stayed.
 fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) -> Result<(), ApplyError> {
     let mut unsure = Vec::new();
     let mut fatal = None;
@@ -305,7 +305,7 @@ fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) 
         if !task.is_movable() {
             done.bound.insert(tid);
         } else if errno == libc::EINVAL {
-            // All that can be done is to set its affinity, and for that its own mask has to be noted first.
+            // Only its affinity can be set, and for that its own mask has to be recorded first.
             done.single.insert(tid);
         } else {
             refuse(stage, &state, errno, done);
@@ -314,13 +314,13 @@ fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) 
     Ok(())
 }
 
-/// Notes a task that the kernel does not let go, and says so.
+/// Records and reports a task that the kernel refuses to move.
 fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
     done.refuse(task, &std::io::Error::from_raw_os_error(errno).to_string());
     stage.findings.push(refused(task, errno));
 }
 
-/// What to say of a task whose place or mask the kernel keeps.
+/// The finding for a task whose cgroup or mask the kernel refuses to change.
 pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
     let cause = std::io::Error::from_raw_os_error(errno);
     let message = format!("{} cannot be moved: {cause}", task.comm);
@@ -332,8 +332,8 @@ pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
     )
 }
 
-/// The file that takes a task. On v2 that is a process's, but a thread without its process goes alone where the place is
-/// in its domain. `None` for a process of which threads are in a partition in force: they would be taken out of it.
+/// The file to write a task to. On v2 this moves the whole process, except that a thread moves alone within its domain.
+/// `None` if threads of the process are in a partition in force: the move would take them out of it.
 fn door(stage: &Stage, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Option<String> {
     if stage.version == Version::V1 {
         return Some(format!("{to}/tasks"));
@@ -354,7 +354,7 @@ fn door(stage: &Stage, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Opt
     (!is_held).then(|| format!("{to}/cgroup.procs"))
 }
 
-/// Sets the affinity of a thread that cannot change its cgroup. `false` when that is refused too.
+/// Sets the affinity of a thread that cannot change its cgroup. Returns `false` if that is refused too.
 fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyError> {
     let rest = task.mask.and(cpus);
     let wanted = if rest.is_empty() { cpus } else { &rest };
@@ -364,8 +364,8 @@ fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyE
     }
 }
 
-/// An attach gives the task the whole mask of the set before 6.2, and always for kernel threads: a pin inside
-/// the housekeeping CPUs is set again. Tasks without a pin are never given one.
+/// Sets a pin inside the housekeeping CPUs again, because an attach gives the task the whole mask of the set: before
+/// 6.2 every task, and later still kernel threads. Tasks without a pin never get one.
 pub(super) fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
     let wanted = task.mask.and(cpus);
     let pinned = !cpus.is_subset(&task.mask);

@@ -1,7 +1,7 @@
-//! Narrowing the affinity of kernel threads that a v2 partition left on the isolated CPUs.
+//! Narrows the affinity of kernel threads that a v2 partition left on the isolated CPUs.
 //!
-//! Which ones it leaves depends on the kernel: 6.1 rewrites all but per-CPU ones, 7.0 treats them as
-//! housekeeping, a `root` partition leaves `kthreadd`. So they are found by looking, not by version.
+//! Which ones it leaves depends on the kernel: 6.1 rewrites all but per-CPU ones, 7.0 treats them as housekeeping, and
+//! a `root` partition leaves `kthreadd`. So they are found by their masks, not by version.
 
 use super::move_tasks::refused;
 use super::{Stage, Step, refusal};
@@ -97,7 +97,7 @@ fn next_batch(
             let mask = census::whole(stage, state.mask);
             batch.push(TaskState { mask, ..state });
         } else if settled.insert(task.key) {
-            // A valid partition leaves none of these; where one is, its own cgroup gives it the CPUs.
+            // A valid partition leaves no such task; a remaining one gets the CPUs from its own cgroup.
             stage.findings.push(Finding::new(
                 Level::Warning,
                 "task-stays",
@@ -113,8 +113,8 @@ fn next_batch(
     Ok(batch)
 }
 
-/// Tasks that may run on the isolated CPUs, among those that no earlier pass has seen: who was seen elsewhere comes
-/// there only by somebody's wish.
+/// Tasks that may run on the isolated CPUs and were not seen by an earlier pass. A task seen elsewhere gets there only
+/// if another program moves it.
 fn candidates(stage: &Stage, isolated: &CpuSet, seen: &mut HashSet<u32>) -> Vec<Task> {
     let root = stage.system.root();
     let Some(tids) = machine::tasks::listed(root, stage.mount, stage.version) else {

@@ -1,4 +1,4 @@
-//! Removing a cgroup that holds no tasks, with everything that it takes to make it again.
+//! Removes a cgroup without tasks, and records everything needed to recreate it.
 
 use super::{Stage, Step};
 use crate::ApplyError;
@@ -7,7 +7,7 @@ use machine::Version;
 use plan::Change;
 use std::time::Duration;
 
-/// Files of a cpuset that may be written, in the order in which a new one takes them.
+/// Writable files of a cpuset, in the order in which a new one accepts them.
 const V1: &[&str] = &[
     "cpus",
     "mems",
@@ -27,7 +27,7 @@ const V2: &[&str] = &[
     "cpuset.cpus.partition",
 ];
 
-/// How often removal is tried: the kernel says EBUSY for a moment after the last task left.
+/// Number of attempts to remove it: the kernel returns EBUSY for a moment after the last task left.
 const TRIES: u32 = 50;
 
 pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<Step, ApplyError> {
@@ -55,7 +55,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<St
     })
 }
 
-/// Names and texts, in the order in which they are to be written again.
+/// Names and texts, in the order for writing them back.
 fn files(stage: &Stage, path: &str) -> Result<Vec<(String, String)>, ApplyError> {
     let (names, prefixes): (&[&str], &[&str]) = match stage.version {
         Version::V1 => (V1, &["cpuset.", ""]),

@@ -1,4 +1,4 @@
-//! Having systemd start a slice of ours. What it does to the tree is its own work, so it is read back and waited for.
+//! Makes systemd start a slice of ours, then waits for the resulting changes and reads them back.
 
 use super::move_tasks::keep_pin;
 use super::{Stage, Step};
@@ -9,7 +9,7 @@ use machine::CpuSet;
 use plan::{Change, Compare, Finding, Level};
 use std::time::Duration;
 
-/// What is wanted of systemd.
+/// The requested slice.
 pub(crate) struct Wanted<'a> {
     /// The unit.
     pub unit: &'a str,
@@ -19,11 +19,11 @@ pub(crate) struct Wanted<'a> {
     pub nodes: &'a str,
 }
 
-/// How often it is looked whether the slice is there, and how long between.
+/// How often to check whether the slice exists; below, the interval.
 const LOOKS: u32 = 250;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// It is no failure where systemd cannot be asked: the partition stands as well, until the next `daemon-reload`.
+/// It is no failure if systemd cannot be reached: the partition works without the slice until the next `daemon-reload`.
 pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Result<Step, ApplyError> {
     let Wanted { unit, path, nodes } = *wanted;
     let file = format!("{path}/cpuset.mems");
@@ -39,7 +39,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
             outcome: Outcome::Already,
         });
     }
-    // systemd switches the controller on itself, and 6.1 drops pins then.
+    // systemd enables the controller itself, and 6.1 drops pins then.
     let control = control_of(path);
     let tasks = census::pinned(stage)?;
     let value = stage.system.root().value(&control)?;
@@ -50,7 +50,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
     let seq = stage.will(change, before)?;
     let list = CpuSet::parse_list(nodes).unwrap_or_default();
     let mut asked = stage.system.start_slice(unit, &list);
-    // One that was stopped a moment ago is known to systemd until it has cleared up.
+    // systemd still knows a recently stopped slice until it has cleaned up.
     let lingers =
         |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
     let mut tries = 0;
@@ -59,7 +59,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
         asked = stage.system.start_slice(unit, &list);
         tries += 1;
     }
-    // Without an answer it may be done all the same.
+    // Without an answer, systemd may have started it anyway.
     let is_open = |error: &BusError| matches!(error.errno(), libc::ETIMEDOUT | libc::EPROTO);
     if let Err(error) = asked.as_ref().map_err(Clone::clone)
         && !is_open(&error)
@@ -112,7 +112,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
     })
 }
 
-/// The file of the cgroup above that says which controllers the slice has.
+/// The file of the parent cgroup that says which controllers the slice has.
 pub(crate) fn control_of(path: &str) -> String {
     let above = path.rsplit_once('/').map_or("", |(above, _)| above);
     format!("{above}/cgroup.subtree_control")

@@ -1,4 +1,4 @@
-//! Writing one value: skipped when it is so already, read back afterwards.
+//! Writes one value, unless the file has it already, and reads it back.
 
 use super::move_tasks::keep_pin;
 use super::{Stage, Step, refusal};
@@ -9,7 +9,7 @@ use machine::{CpuSet, Version};
 use plan::{Change, Compare, Finding, Level, OnRefusal};
 use root::Stands;
 
-/// What is wanted of a file.
+/// The intended value of a file.
 pub(crate) struct Wanted<'a> {
     /// The file.
     pub path: &'a str,
@@ -30,7 +30,8 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
     } = wanted;
     let now = match stage.system.root().value(path) {
         Ok(now) => now,
-        // An interrupt that vanished since the plan gives EIO or nothing; both mean that there is nothing to do.
+        // For an interrupt that vanished since the plan, the read returns EIO or the file is missing. In both cases
+        // nothing is left to do.
         Err(error) if on_refusal == OnRefusal::Report => return report(stage, change, None, refusal(error)?),
         Err(error) => return Err(error.into()),
     };
@@ -57,8 +58,8 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         });
     }
     let tasks = if let Some(cpu) = switched_cpu(path) {
-        // Only who may run nowhere else loses its mask. Others have here what our partition made of theirs, which
-        // is not what they shall get back.
+        // Only tasks that can run nowhere else lose their masks. The others here have masks that our partition changed,
+        // and undo must not restore those.
         let alone: CpuSet = CpuSet::range(cpu, cpu);
         let mut tasks = census::pinned(stage)?;
         tasks.retain(|task| task.mask.is_subset(&alone));
@@ -121,19 +122,18 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
     })
 }
 
-/// Writes after which the kernel may rewrite masks of tasks: lists of foreign cpusets, and enabling the
-/// controller (pins are dropped before 6.2).
+/// Whether the kernel may rewrite task masks after the write. It may for lists of foreign cpusets, and when the
+/// controller is enabled (pins are dropped before 6.2).
 fn rewrites_masks(path: &str, compare: Compare) -> bool {
     compare == Compare::Word || narrows_sets(path, compare)
 }
 
-/// Whether it is the list of CPUs of a cpuset.
+/// Whether the file is the CPU list of a cpuset.
 pub(super) fn narrows_sets(path: &str, compare: Compare) -> bool {
     compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus")
 }
 
-/// Whether it is the list of CPUs of a set that holds nobody and has none below it, as ours do at first: no task has
-/// a mask from it.
+/// Whether the file is the CPU list of a set without tasks and children, as our sets are at first: no task has a mask from it.
 fn is_of_empty_set(stage: &Stage, path: &str, compare: Compare) -> Result<bool, ApplyError> {
     let Some((dir, _)) = path.rsplit_once('/').filter(|_| narrows_sets(path, compare)) else {
         return Ok(false);
@@ -148,7 +148,7 @@ fn is_of_empty_set(stage: &Stage, path: &str, compare: Compare) -> Result<bool, 
     Ok(nobody && below.iter().all(|entry| entry.stands != Stands::Dir))
 }
 
-/// The CPU that a file switches on and off.
+/// The CPU that a file switches online and offline.
 fn switched_cpu(path: &str) -> Option<u32> {
     let name = path
         .strip_prefix("/sys/devices/system/cpu/cpu")?
@@ -156,8 +156,8 @@ fn switched_cpu(path: &str) -> Option<u32> {
     name.parse().ok()
 }
 
-/// A set whose list of CPUs is written gives its tasks the whole of it before 6.2: a pin inside what is left of it is
-/// set again. Tasks without a pin are never given one.
+/// Sets pins again: before 6.2, a write to the CPU list of a set gives its tasks the whole list. Only pins inside the
+/// remaining CPUs are set; tasks without a pin never get one.
 fn keep_pins(
     stage: &mut Stage,
     path: &str,
@@ -166,7 +166,7 @@ fn keep_pins(
     tasks: &[TaskState],
 ) -> Result<(), ApplyError> {
     let set = path.rsplit_once('/').map_or("", |(dir, _)| dir);
-    // A controller that is handed down brings new cpusets to all tasks below, and that drops pins just so.
+    // Enabling the controller gives all tasks below new cpusets, which drops pins in the same way.
     if value == "+cpuset" {
         let text = stage
             .system
@@ -214,7 +214,7 @@ pub(super) fn report(
         change.target, change.why
     );
     let is_interrupt = change.target.starts_with("/proc/irq/");
-    // What no program can change is a fact about the machine. 6.12 says EPERM for interrupts.
+    // A setting that no program can change is a fact about the machine. 6.12 returns EPERM for interrupts.
     let is_fact = errno == libc::EIO || (is_interrupt && errno == libc::EPERM);
     let level = if is_fact { Level::Info } else { Level::Warning };
     let mut finding = Finding::new(level, "refused", &change.target, message);

@@ -1,4 +1,4 @@
-//! What changing boot files needs of a machine: its files, the loader's own tools, the firmware's one-shot choice.
+//! Provides what changing boot files needs of a machine: its files, the loader's own tools, the firmware's one-shot choice.
 
 use crate::ApplyError;
 use crate::installed::Files;
@@ -6,31 +6,31 @@ use boot::{Run, tools};
 use root::{Live, Renames, Root, RootError};
 use std::process::{Command, Stdio};
 
-/// Where boot files are changed. The tool's is [`Runner`]; tests bring one that loses power.
+/// Where boot files are changed. Production code uses [`Runner`]; tests use one that loses power.
 pub trait BootMachine: Files {
     /// How the file system of a path renames.
     ///
     /// # Errors
-    /// What asking met.
+    /// The error of the query.
     fn renames(&self, path: &str) -> Result<Renames, RootError>;
 
     /// Runs a tool of [`tools::TOOLS`] to its end.
     ///
     /// # Errors
-    /// [`ApplyError::Tool`] with what it said.
+    /// [`ApplyError::Tool`] with the tool's message.
     fn run(&self, run: &Run) -> Result<(), ApplyError>;
 
-    /// Lets systemd-boot start this entry at the next boot, and only then.
+    /// Makes systemd-boot start this entry at the next boot only.
     ///
     /// # Errors
-    /// A machine without EFI variables, or with a firmware that refuses.
+    /// A machine without EFI variables, or a firmware that refuses.
     fn start_once(&self, entry: &str) -> Result<(), ApplyError>;
 }
 
-/// The variable of the Boot Loader Interface that names the entry of the next boot alone.
+/// The variable of the Boot Loader Interface that names the entry for the next boot only.
 const ONE_SHOT: &str = "/sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 
-/// How much of what a tool said is shown.
+/// Number of lines of a tool's message to show.
 const LINES: usize = 3;
 
 /// The machine that we run on.
@@ -40,7 +40,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// The running machine; a captured one cannot be given.
+    /// Opens the running machine; a captured one is not accepted.
     #[must_use]
     pub fn new(live: Live) -> Runner {
         let root = Root::of(&live);
@@ -79,7 +79,7 @@ impl BootMachine for Runner {
             .output()
             .map_err(|error| failed(error.to_string(), "look at the program"))?;
         if output.status.success() {
-            // They leave what they wrote in memory, and our note says afterwards that the change is done.
+            // The tools leave their output in memory, and our next record says that the change is done.
             for dir in tools::WRITTEN {
                 self.live.sync_file_system(dir)?;
             }

@@ -1,4 +1,4 @@
-//! The journal of boot-line changes, `/var/lib/quietcore/boot-line`: what was changed, what is ours, what became of it.
+//! Stores the journal of boot-line changes, `/var/lib/quietcore/boot-line`: what was changed, what is ours, and the result.
 
 use crate::ApplyError;
 use crate::journal::Storage;
@@ -21,7 +21,7 @@ pub(super) struct Open {
     pub after: Kept,
     /// Files with their former and new text.
     pub edits: Vec<Edit>,
-    /// Tools that run after the files were changed.
+    /// Tools that run after the files are changed.
     pub runs: Vec<Run>,
     /// Directories that are made for them, outermost first.
     pub dirs: Vec<String>,
@@ -34,25 +34,25 @@ pub(super) enum Event {
     Will(Box<Open>),
     /// All of them are done.
     Done { of: u64, boot_id: Option<String> },
-    /// They are taken back.
+    /// They are undone.
     TakenBack { of: u64 },
-    /// What a boot was seen to have: `live`, `reverted`.
+    /// The state that a boot was seen in: `live`, `reverted`.
     Seen { boot_id: Option<String>, state: String },
 }
 
-/// The notes on the boot line: what was changed in the loader's files, and when.
+/// The records of boot-line changes: what was changed in the loader's files, and when.
 pub struct BootNotes<'a>(Notes<'a, Event>);
 
 impl<'a> BootNotes<'a> {
-    /// Reads them.
+    /// Reads the records.
     ///
     /// # Errors
-    /// What reading met, and a damaged note in the middle.
+    /// The read error, or a damaged record in the middle.
     pub fn read(lasting: &'a dyn Storage) -> Result<BootNotes<'a>, ApplyError> {
         Ok(BootNotes(Notes::read(lasting, NAME)?))
     }
 
-    /// What is ours; of an unfinished change what was before it.
+    /// What is ours; for an unfinished change, what was ours before it.
     #[must_use]
     pub fn kept(&self) -> Kept {
         kept(&events(self.0.all()))
@@ -64,25 +64,25 @@ impl<'a> BootNotes<'a> {
         since(&events(self.0.all()), boot_id)
     }
 
-    /// What a boot after the last change was seen to have.
+    /// The state that a boot after the last change was seen in.
     #[must_use]
     pub fn noted(&self) -> Option<Noted> {
         noted(self.0.all())
     }
 
-    /// Whether a change did not come to its end.
+    /// Whether a change is unfinished.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
         self.open().is_some()
     }
 
-    /// Adds one; gives its number.
+    /// Appends a record; returns its number.
     pub(super) fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
         self.0.append(event)?;
         Ok(self.0.all().last().map_or(0, |note| note.seq))
     }
 
-    /// The change that did not come to its end.
+    /// The unfinished change.
     pub(super) fn open(&self) -> Option<(u64, Open)> {
         open(&events(self.0.all()))
     }
@@ -115,7 +115,7 @@ impl<'a> BootNotes<'a> {
     }
 }
 
-/// What a boot was seen to have, and when.
+/// The state that a boot was seen in, and when.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Noted {
     /// `live` or `reverted`.
@@ -126,23 +126,23 @@ pub struct Noted {
     pub at_ns: u64,
 }
 
-/// What the journal of a captured machine says.
+/// The content of a captured machine's journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     /// What is ours.
     pub kept: Kept,
     /// Whether it was booted since.
     pub after: After,
-    /// What a boot was seen to have.
+    /// The state that a boot was seen in.
     pub noted: Option<Noted>,
-    /// Whether a change did not come to its end.
+    /// Whether a change is unfinished.
     pub unfinished: bool,
 }
 
-/// Reads the bytes of the journal of a captured machine.
+/// Reads the journal of a captured machine from its bytes.
 ///
 /// # Errors
-/// A damaged note in the middle, or one that another version wrote and this one does not understand.
+/// A damaged record in the middle, or one of another version that this one cannot decode.
 pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<Captured, ApplyError> {
     let notes = notes::decode::<Event>(bytes, NAME)?;
     let events = events(&notes);
@@ -154,7 +154,7 @@ pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<Captured, Ap
     })
 }
 
-/// Of the notes after the last change.
+/// Reads it from the records after the last change.
 fn noted(notes: &[notes::Note<Event>]) -> Option<Noted> {
     let since = notes
         .iter()

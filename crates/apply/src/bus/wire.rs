@@ -1,6 +1,6 @@
-//! Messages of D-Bus, as far as two method calls and their answers need them (D-Bus specification, "Message format").
+//! Encodes and decodes D-Bus messages, as far as our method calls and their answers need (D-Bus specification, "Message format").
 
-/// Bytes of a message that say how long the rest is.
+/// The first bytes of a message, from which the length of the rest follows.
 pub const START: usize = 16;
 
 const METHOD_CALL: u8 = 1;
@@ -16,25 +16,25 @@ const REPLY_SERIAL: u8 = 5;
 const DESTINATION: u8 = 6;
 const SIGNATURE: u8 = 8;
 
-/// The number of our only message.
+/// The serial number of our only message.
 const SERIAL: u32 = 1;
 
-/// A message under construction, in little-endian order. Every value is aligned to its own size from the start on.
+/// A message under construction, in little-endian order. Every value is aligned to its own size, counted from the start.
 #[derive(Default)]
 pub(super) struct Body {
     bytes: Vec<u8>,
 }
 
-/// What the bus answered to a call.
+/// The answer to a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It was done.
+    /// The call succeeded.
     Return,
-    /// It was refused.
+    /// The call was refused.
     Error {
         /// Name of the error.
         name: String,
-        /// In the other side's words.
+        /// The message of the other side.
         message: String,
     },
 }
@@ -58,7 +58,7 @@ impl Body {
         self.bytes.push(0);
     }
 
-    /// A signature, which also begins a variant.
+    /// A signature; also the start of a variant.
     pub(super) fn signature(&mut self, signature: &str) {
         self.bytes.push(u8::try_from(signature.len()).unwrap_or(u8::MAX));
         self.bytes.extend_from_slice(signature.as_bytes());
@@ -71,7 +71,7 @@ impl Body {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// An array of what is aligned to so many bytes. Its length counts neither itself nor the gap before the first.
+    /// An array of elements with this alignment. Its length includes neither itself nor the padding before the first element.
     pub(super) fn array(&mut self, alignment: usize, fill: impl FnOnce(&mut Body)) {
         self.number(0);
         let place = self.bytes.len() - 4;
@@ -84,7 +84,7 @@ impl Body {
         }
     }
 
-    /// Writes a structure: aligned to 8 bytes, then what `fill` puts in.
+    /// Writes a structure: aligned to 8 bytes, then the output of `fill`.
     pub(super) fn structure(&mut self, fill: impl FnOnce(&mut Body)) {
         self.align(8);
         fill(self);
@@ -121,7 +121,7 @@ pub(super) fn method_call(member: &str, signature: &str, body: &Body) -> Vec<u8>
     message.bytes
 }
 
-/// How many bytes follow the first [`START`] ones; `None` for what is no message in little-endian order.
+/// Number of bytes after the first [`START`] ones; `None` if this is no message in little-endian order.
 pub fn rest_of(start: &[u8]) -> Option<usize> {
     if start.first() != Some(&b'l') || start.get(3) != Some(&1) {
         return None;
@@ -183,7 +183,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(four.try_into().ok()?))
 }
 
-/// A string and where it ends.
+/// A string and the position after it.
 fn text(bytes: &[u8], at: usize) -> Option<(String, usize)> {
     let length = usize::try_from(number(bytes, at)?).ok()?;
     let start = at.checked_add(4)?;
@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(rest_of(b"HTTP/1.1 400 Bad"), None);
     }
 
-    /// Bytes as the specification lays them out, worked out by hand.
+    /// Bytes as the specification defines them, computed by hand.
     #[test]
     fn a_body_is_aligned() {
         let mut body = Body::default();

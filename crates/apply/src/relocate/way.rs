@@ -1,5 +1,6 @@
-//! The way into a threaded partition on cgroup v2: the partition becomes threaded, and the process of each single thread waits in
-//! its domain ([`crate::threads`]).
+//! Prepares a threaded partition on cgroup v2 for single threads.
+//!
+//! The partition becomes threaded, and the process of each single thread waits in its domain ([`crate::threads`]).
 
 use super::batch;
 use crate::parcel::{Ground, Parcel, Passenger, Stay, Unit};
@@ -8,11 +9,11 @@ use crate::{ApplyError, Event, Journal};
 use machine::Version;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes it possible to move the single threads among these parcels: empty partitions become threaded, and processes
-/// that are in another domain go to wait in that of the partition.
+/// Prepares the targets of the single threads among these parcels: empty partitions become threaded, and processes in
+/// another domain move to the domain of the partition and wait there.
 ///
 /// # Errors
-/// A journal that cannot be written. What the kernel refuses shows when the threads are moved.
+/// A journal that cannot be written. Kernel refusals show when the threads are moved.
 pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<(), ApplyError> {
     let root = ground.system.root();
     let mount = &ground.hierarchy.mount;
@@ -26,7 +27,7 @@ pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel
         };
         let theirs = domain_of(root, mount, &cgroup);
         let to = parcel.to.strip_prefix(mount.as_str()).unwrap_or(&parcel.to);
-        // A place in its own domain takes it: its process's own, or a threaded one there.
+        // A target in the same domain accepts the thread: its process's own cgroup, or a threaded one there.
         if theirs == domain_of(root, mount, to) {
             continue;
         }
@@ -44,7 +45,7 @@ pub(super) fn make_way(ground: &Ground, journal: &mut Journal, parcels: &[Parcel
     Ok(())
 }
 
-/// Whether the cgroup takes single threads now. The word cannot be taken back, and goes with the cgroup.
+/// Makes the cgroup threaded; returns whether it accepts single threads now. This cannot be undone, and ends with the cgroup.
 fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bool, ApplyError> {
     if is_populated(ground.system.root(), dir) {
         return Ok(false);
@@ -58,8 +59,8 @@ fn make_threaded(ground: &Ground, journal: &mut Journal, dir: &str) -> Result<bo
     }
 }
 
-/// Moves a process with all its threads to where it waits. Those that it makes meanwhile go with it; they are looked
-/// at too, because before 6.2 the kernel gives them the CPUs of all partitions there.
+/// Moves a process with all its threads to where it waits. New threads move with it. They are handled too, because
+/// before 6.2 the kernel gives them the CPUs of all partitions there.
 fn wait_in(ground: &Ground, journal: &mut Journal, pid: u32, dir: &str) -> Result<(), ApplyError> {
     let mut seen = BTreeSet::new();
     loop {

@@ -1,5 +1,7 @@
-//! What was done by hand beside partitions: it gives back what it found, step by step, and shares with others only the
-//! controllers that were handed down.
+//! Undoes manual changes beside partitions.
+//!
+//! They restore what they found, step by step, and share with other layers only the controllers that were enabled for
+//! child cgroups.
 
 use super::change::take_back;
 use super::step::wills;
@@ -11,8 +13,8 @@ use crate::layers::{Layer, is_in};
 use crate::record::{Before, Event, Record};
 use plan::{Action, Change, Compare};
 
-/// The records that say what tasks get back. What was done by hand gives back what it found, step by step; with
-/// partitions each task gets back what it had before the first of them.
+/// The records that define what tasks get back. A manual change restores what it found, step by step. With partitions,
+/// each task gets back what it had before the first of them.
 pub(super) fn concerning(records: &[Record], layer: &Layer, mount: &str) -> Vec<Record> {
     if layer.is_partition() {
         return records.to_vec();
@@ -25,7 +27,7 @@ pub(super) fn concerning(records: &[Record], layer: &Layer, mount: &str) -> Vec<
         match &mut record.event {
             Event::Will { .. } | Event::Did { .. } if !is_own => continue,
             Event::Moving { .. } | Event::Moved { .. } | Event::Joined { .. } => continue,
-            // The list of a set is a matter of the tasks in it; the pins of all others were noted beside.
+            // The list of a set concerns only the tasks in it; the pins of all other tasks were recorded in addition.
             Event::Will {
                 change,
                 before: Before::Value { tasks, .. },
@@ -51,7 +53,7 @@ pub(super) fn concerning(records: &[Record], layer: &Layer, mount: &str) -> Vec<
     kept
 }
 
-/// Whether it hands a controller down to the cgroups below.
+/// Whether it enables a controller for the cgroups below.
 pub(super) fn is_word(change: &Change) -> bool {
     matches!(
         change.action,
@@ -63,8 +65,7 @@ pub(super) fn is_word(change: &Change) -> bool {
     )
 }
 
-/// Controllers that layers handed down, taken back when none of them is left; those of cgroups that are gone went
-/// with them.
+/// Disables controllers that layers enabled, once no layer is left. Those of removed cgroups are gone with them.
 pub(super) fn take_words(
     map: &Map,
     all: &[Layer],

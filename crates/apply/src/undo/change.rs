@@ -13,10 +13,10 @@ use crate::home::Map;
 use crate::record::{After, Before, Outcome};
 use plan::{Action, Compare, Undo};
 
-/// Takes one thing back; `None` where that needs no step of its own.
+/// Undoes one change; `None` if it needs no step of its own.
 ///
 /// # Errors
-/// What reading the machine met; refusals are in `undone`.
+/// The error of reading the machine. Refusals are in `undone`.
 pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
     match (&step.change.action, step.before) {
         (
@@ -79,7 +79,7 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                 let set = if set.is_empty() { "/" } else { set };
                 if there.is_some() && cgroup.as_deref() == Some(set) {
                     let sent = match (step.layer.is_partition(), &task.cgroup) {
-                        // By hand a task may have gone from one set to the next: back to where this step found it.
+                        // A manual move may have gone from one set to the next, so it returns to where this step found the task.
                         (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
                         _ => map.send_home(task.key.tid),
                     };
@@ -97,22 +97,22 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
             let text = format!("{home} of {all} tasks went home");
             Ok(Some(step.entry(None, Some(text), Outcome::Done)))
         }
-        // Their masks come last, when the partition no longer cuts them.
+        // Their masks are restored last, when the partition no longer limits them.
         _ => Ok(None),
     }
 }
 
 struct Wanted<'a> {
     path: &'a str,
-    /// Texts that are ours; the first is what we wrote.
+    /// Texts that count as ours; the first is what we wrote.
     ours: &'a [String],
     former: &'a str,
-    /// Whether a write was begun and its outcome never recorded.
+    /// Whether a write was started and its outcome never recorded.
     unanswered: bool,
     compare: Compare,
 }
 
-/// As [`take_back`] for a file that several partitions share: it gets `wanted`, if what it holds is ours.
+/// Like [`take_back`], for a file that several partitions share: writes `wanted` if the current text is ours.
 pub(super) fn restore_shared(
     system: &dyn System,
     step: &Step,
@@ -141,14 +141,14 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     } = *wanted;
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
-        // An interrupt, a cgroup or a CPU that is gone has nothing to give back.
+        // Nothing to restore for an interrupt, a cgroup or a CPU that is gone.
         Ok(None) => return gone(step, undone, path),
         Err(error) if matches!(error.errno(), Some(libc::ENODEV | libc::ENXIO)) => {
             return gone(step, undone, path);
         }
         Err(error) => return fail(step, undone, path, &error),
     };
-    // `+cpuset` is taken back with `-cpuset`; everything else with the former text.
+    // `-cpuset` undoes `+cpuset`; for everything else, the former text does.
     let written = ours.first().map_or("", String::as_str);
     let (value, is_former) = match (compare, written.strip_prefix('+')) {
         (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
@@ -157,8 +157,8 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     if is_former {
         return step.entry(Some(now.clone()), Some(now), Outcome::Already);
     }
-    // Without an answer the process died, or the disk was full, right after the write: the kernel may have rounded
-    // what we wrote, and nobody noted to what.
+    // Without an answer, the process died or the disk was full right after the write. The kernel may have rounded the
+    // value that we wrote, and the result was not recorded.
     let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
     if !is_ours && step.force != Force::Restore {
         if is_placed(system, path, undone) {
@@ -169,7 +169,8 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
         ));
         return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
     }
-    // The kernel asks only whether a cgroup hands it further down; one that has something in its own files would lose it.
+    // The kernel checks only whether a cgroup enables the controller further down. A cgroup with values in its own
+    // files would lose them.
     if value == "-cpuset" && compare == Compare::Word && slice::is_used(system, path) {
         undone.drift.push(format!(
             "{path}: another cgroup uses the controller now, so it stays enabled"
@@ -178,7 +179,7 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     }
     if let Err(error) = system.write(path, &value) {
         return match (compare, error.errno()) {
-            // Another owner enabled the controller further down since: taking it away would break that one.
+            // Another owner has enabled the controller further down since; disabling it would break that owner.
             (Compare::Word, Some(libc::EBUSY)) => {
                 undone.drift.push(format!(
                     "{path}: another cgroup uses the controller now, so it stays enabled"
@@ -234,7 +235,7 @@ fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result
     Ok(Some(step.entry(Some("made".to_owned()), None, Outcome::Done)))
 }
 
-/// Makes a cgroup again that was removed, with the files that it had. One that is there is somebody else's by now.
+/// Recreates a removed cgroup with the files that it had. If it exists, another program has created it since.
 fn make_again(
     system: &dyn System,
     step: &Step,
@@ -242,7 +243,7 @@ fn make_again(
     files: &[(String, String)],
     undone: &mut Undone,
 ) -> Entry {
-    // An empty answer is a removal that never happened, or one that was taken back before.
+    // A refusal means that the removal never happened, or was already undone.
     if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
         return step.entry(None, None, Outcome::Already);
     }

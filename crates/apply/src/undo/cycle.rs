@@ -1,5 +1,6 @@
-//! CPUs that went offline to come back, and did not because the tool died in between: they come back before anything
-//! else is read, for an undo that counts without them would give everybody too few.
+//! Brings CPUs back online that a cycle took offline, if the tool died in between.
+//!
+//! This happens before anything else is read: an undo that does not count these CPUs would give every task too few.
 
 use super::{Undone, say};
 use crate::System;
@@ -10,7 +11,7 @@ use crate::layers::Layer;
 use crate::record::{Event, Outcome};
 use plan::{Action, Change};
 
-/// Finishes a cycle of a layer that was begun and never answered.
+/// Finishes a CPU cycle of a layer that was started and has no recorded outcome.
 pub(super) fn finish(system: &dyn System, journal: &mut Journal, layer: &Layer, undone: &mut Undone) {
     for (seq, change) in open(layer) {
         let Action::CycleCpus { cpus } = &change.action else {
@@ -18,7 +19,7 @@ pub(super) fn finish(system: &dyn System, journal: &mut Journal, layer: &Layer, 
         };
         let cpus: Vec<machine::CpuId> = cpus.iter().collect();
         undone.failed.extend(bring_online(system, &cpus));
-        // It was the first change, so what interrupts had before the layer is what they had before the cycle.
+        // It was the first change, so interrupts had the same masks before the layer as before the cycle.
         undone.failed.extend(give_back(system, layer.files));
         say(
             journal,

@@ -1,4 +1,4 @@
-//! Taking back one layer while others may stay: what has to be decided before, and the order of the steps.
+//! Undoes one layer while others may stay: what has to be decided first, and the order of the steps.
 
 use super::change::take_back;
 use super::offline::{self, Returned};
@@ -12,7 +12,7 @@ use crate::record::{Drifted, Event};
 use crate::{ApplyError, System};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 
-/// Takes back the layer whose `begin` has this number.
+/// Undoes the layer whose `begin` has this number.
 pub(super) fn take_layer(
     system: &dyn System,
     journal: &mut Journal,
@@ -30,7 +30,7 @@ pub(super) fn take_layer(
         .iter()
         .filter(|other| other.is_live() && other.seq != seq)
         .collect();
-    // What partitions share is no matter of what somebody did by hand.
+    // Manual changes do not affect what partitions share.
     let stay: Vec<&Layer> = others
         .iter()
         .copied()
@@ -48,7 +48,7 @@ pub(super) fn take_layer(
     offline::refill(system, &records, &live);
     let mut scope = scope(layer, &stay, &machine, hierarchy);
     if layer.is_partition() {
-        // Nor are tasks that somebody has put into a set by hand since.
+        // Nor are tasks that were put into a set by hand since.
         let by_hand = others.iter().filter(|other| !other.is_partition());
         let sets = by_hand.flat_map(|other| sets::made(other, |_| true));
         let below = |path: String| path.strip_prefix(mount.as_str()).map(str::to_owned);
@@ -89,10 +89,10 @@ pub(super) fn take_layer(
         stay: &scope.stay,
         wishes: &wishes,
     };
-    // A controller that several need is handed down until the last of them is gone.
+    // A controller that several layers need stays enabled until the last of them is gone.
     let has_hand = all.iter().any(|other| !other.is_partition());
     let steps: Vec<Step> = wills(layer).map(|will| will.step(force)).collect();
-    // What is this partition's own goes first: a set that grows may not yet overlap with it.
+    // The partition's own changes are undone first: a set that grows may not yet overlap with it.
     for step in steps.iter().rev() {
         if !layer.owns(step.change, hierarchy) || (has_hand && by_hand::is_word(step.change)) {
             continue;
@@ -170,7 +170,7 @@ fn scope(layer: &Layer, stay: &[&Layer], machine: &Machine, hierarchy: Option<&H
     }
 }
 
-/// Cgroup where tasks of the root are at home while these layers stay, which share the set for everything else.
+/// Home cgroup of the root's tasks while these layers stay, which share the set for everything else.
 fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
     let set = hierarchy.zip(stay.first()).and_then(|(hierarchy, layer)| {
         let path = layer.intent.housekeeping_path(hierarchy)?;

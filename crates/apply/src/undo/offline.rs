@@ -1,7 +1,7 @@
-//! CPUs that went offline since the apply: what that keeps from being given back, and what they bring when they return.
+//! Handles CPUs that went offline since the apply: what cannot be restored without them, and what they need when they return.
 //!
-//! When a v2 partition goes while a CPU is off, the kernel gives tasks the online CPUs alone: those of the root before
-//! 6.2, those of cgroups that lose the controller still on 7.2. Nothing widens them when the CPU returns.
+//! When a v2 partition is removed while a CPU is offline, the kernel gives tasks only the online CPUs: before 6.2 the tasks of
+//! the root, and still on 7.2 those of cgroups that lose the controller. Nothing widens their masks when the CPU returns.
 
 use super::Force;
 use super::step::wills;
@@ -14,14 +14,14 @@ use plan::{Action, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// CPUs that were off in an earlier try to take a layer back, and are online again.
+/// CPUs that were offline in an earlier attempt to undo a layer, and are online again.
 pub(super) struct Returned {
-    /// What was online in that try, and what has come since.
+    /// For each attempt: the CPUs that were online, and the CPUs that came online since.
     tries: Vec<(CpuSet, CpuSet)>,
 }
 
 impl Returned {
-    /// Since the tries that the journal knows; `None` where no CPU returned.
+    /// CPUs that returned since the attempts in the journal; `None` if there are none.
     pub fn since(records: &[Record], layer: u64, online: &CpuSet) -> Option<Returned> {
         let first = records.first().map_or(0, |record| record.seq);
         let tries: Vec<(CpuSet, CpuSet)> = records
@@ -39,8 +39,8 @@ impl Returned {
         (!tries.is_empty()).then_some(Returned { tries })
     }
 
-    /// Gives tasks that have just the CPUs of then those that returned. Others have their masks by somebody's wish, or
-    /// are named by the journal. Says whom the kernel refused.
+    /// Adds the returned CPUs to tasks whose mask is exactly what was online then. Other masks were set on purpose, or
+    /// the journal names their tasks. Returns the tasks for which the kernel refused.
     pub fn widen(&self, system: &dyn System, isolated: &CpuSet, known: &BTreeSet<TaskKey>) -> Vec<String> {
         let mut failed = Vec::new();
         let tasks = machine::tasks::read(system.root()).unwrap_or_default();
@@ -66,8 +66,8 @@ impl Returned {
     }
 }
 
-/// Waits, for a bounded time, until the cpusets have digested a CPU that has just come online: before 6.10 the kernel
-/// leaves that to a worker, and who leaves a set before keeps the mask of then.
+/// Waits, for a bounded time, until the cpusets have processed a CPU that has just come online. Before 6.10 the kernel
+/// leaves that to a worker, and a task that leaves a set earlier keeps the old mask.
 pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online: &CpuSet, live: &[&Layer]) {
     const TRIES: u32 = 25;
     let Some(hierarchy) = hierarchy.filter(|hierarchy| hierarchy.version == Version::V2) else {
@@ -95,9 +95,9 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
     }
 }
 
-/// Gives back what hotplug took for good, now that the CPUs are online again, so that the steps of the undo find what we
-/// left: the journal has what was there before, what we wrote, and which CPUs were off since. What the kernel refuses
-/// shows when the files are compared.
+/// Restores what hotplug removed permanently, now that the CPUs are online again, so that the undo steps find what we
+/// wrote. The journal holds the former state, what we wrote, and which CPUs were offline since. Kernel refusals show
+/// when the files are compared.
 pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
     let Some(files) = live.first().map(|first| first.files) else {
         return;
@@ -123,7 +123,7 @@ pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
     }
 }
 
-/// The files of the state before, with what these layers made of them.
+/// The files of the state before, updated with the writes of these layers.
 fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<String, String> {
     let mut files = files.clone();
     for layer in live {
@@ -139,7 +139,7 @@ fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<St
                     },
                 )) => drop(files.insert(path.clone(), value.clone())),
                 Some(_) => {}
-                // Whatever it holds is taken for ours.
+                // Any content counts as ours.
                 None => drop(files.remove(path)),
             }
         }
@@ -147,8 +147,8 @@ fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<St
     files
 }
 
-/// On v1 a CPU that goes leaves every set (`cpuset_hotplug_update_tasks`). A set from which anything else is missing was
-/// changed by somebody. In the order of a walk down: a set may have no more CPUs than the one above it.
+/// On v1 an offline CPU leaves every set (`cpuset_hotplug_update_tasks`). A set that lacks any other CPU was changed by
+/// another program. Parents come first: a set may have no more CPUs than its parent.
 fn cpusets(
     machine: &Machine,
     before: &BTreeMap<String, String>,
@@ -171,7 +171,7 @@ fn cpusets(
     lists.collect()
 }
 
-/// An interrupt whose last CPU goes gets all that are left then (`migrate_one_irq`).
+/// An interrupt whose last CPU goes offline gets all remaining CPUs (`migrate_one_irq`).
 fn interrupts(
     system: &dyn System,
     before: &BTreeMap<String, String>,
@@ -191,7 +191,7 @@ fn interrupts(
     masks.collect()
 }
 
-/// What to say of CPUs that were online before and are not now.
+/// Messages for CPUs that were online before and are not now.
 pub(super) fn missing(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Option<String> {
     let cpus = |files: &BTreeMap<String, String>| CpuSet::parse_list(files.get(ONLINE)?).ok();
     let missing = cpus(before)?.minus(&cpus(now)?);

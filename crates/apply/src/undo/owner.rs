@@ -1,4 +1,4 @@
-//! Giving a file back to whom it belonged.
+//! Restores the owner of a file.
 
 use super::step::{Step, fail, gone};
 use super::{Force, Undone};
@@ -7,7 +7,7 @@ use crate::entry::Entry;
 use crate::record::{After, Outcome};
 use root::Ownership;
 
-/// Gives a file its former owner and permissions; what somebody else made of it since is named.
+/// Restores the former owner and permissions of a file; reports what another program changed since.
 pub(super) fn give_back(
     system: &dyn System,
     step: &Step,
@@ -30,7 +30,7 @@ pub(super) fn give_back(
     if now == former {
         return step.entry(text.clone(), text, Outcome::Already);
     }
-    // Without an answer the process died between chown and chmod, or right after them.
+    // Without an answer, the process died between chown and chmod, or right after them.
     let is_ours = match step.answer() {
         None => true,
         Some((_, After::Value { value, .. })) => {

@@ -7,8 +7,8 @@ use crate::resize_record::Resize;
 use machine::{Policy, TaskKey, tasks};
 use std::collections::BTreeSet;
 
-/// Gives the policies back that taking the partition apart took, and says so. A task that `move` had given its
-/// policy gets the one before that. A policy that somebody gave it since is left alone.
+/// Restores and reports the policies that taking the partition apart changed. A task whose policy `move` set gets the
+/// one before that. A policy that another program set since is left alone.
 pub(super) fn give_policies(open: &Resize, system: &dyn System, records: &[Record], undone: &mut Undone) {
     let demoted: BTreeSet<TaskKey> = records
         .iter()

@@ -1,4 +1,4 @@
-//! The cgroups that we made, and who is in them when they are taken apart.
+//! Finds the cgroups that we made, and the tasks in them when they are removed.
 
 use super::{Undone, say};
 use crate::journal::Journal;
@@ -11,8 +11,8 @@ use machine::{Cgroups, CpuSet, Hierarchy, Partition, Policy, Task, Version, tena
 use plan::{Action, Change};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Directories that go with a layer and are still there: its own ones, and those that layers share when it is the
-/// last. One whose making was refused is somebody else's.
+/// Directories that are removed with a layer and still exist: its own, and the shared ones if it is the last. A
+/// directory that we failed to make belongs to another program.
 pub(super) fn ours(
     system: &dyn System,
     all: &[Layer],
@@ -69,8 +69,8 @@ pub(super) fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String>
         .collect()
 }
 
-/// A real-time task that spins on the isolated CPU would starve the housekeeping CPU that it is sent to, and
-/// the kernel threads that taking the partition apart waits for.
+/// Demotes running real-time tasks. One that spins on the isolated CPU would starve the housekeeping CPU that it is moved
+/// to, and the kernel threads that have to run before the partition can be taken apart.
 pub(super) fn demote_spinners(
     system: &dyn System,
     journal: &mut Journal,
@@ -109,8 +109,8 @@ pub(super) fn demote_spinners(
     Ok(())
 }
 
-/// The tasks in our sets now about which something has to be decided, and the sets' own masks. Those that nobody
-/// pinned, before us or since, are left out where they were noted together.
+/// The tasks now in our sets that need a decision, and the sets' own masks. Unpinned tasks are left out if they were
+/// recorded as a crowd.
 pub(super) fn newcomers(
     system: &dyn System,
     sets: &[String],
@@ -148,8 +148,8 @@ pub(super) fn newcomers(
     Ok((tasks, masks))
 }
 
-/// Sets that others made below one of theirs while it was narrowed: they were born with its CPUs of that time, and only
-/// their owners know whether they want more.
+/// Sets that other programs made below one of these sets while it was narrowed. They started with its CPUs of that
+/// time, and only their owners know whether they need more.
 pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isolated: &CpuSet) -> Vec<String> {
     let cgroups = Cgroups::read(system.root());
     let Some(hierarchy) = cgroups.cpuset.as_ref() else {
@@ -185,7 +185,7 @@ pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isola
     notes.collect()
 }
 
-/// Children and threads of these processes; `None` where the kernel does not list children.
+/// Children and threads of these processes; `None` if the kernel does not list children.
 fn offspring(system: &dyn System, parents: &[u32]) -> Option<BTreeSet<u32>> {
     let root = system.root();
     machine::tasks::children(root, KTHREADD)?;

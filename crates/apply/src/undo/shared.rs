@@ -1,7 +1,7 @@
-//! Files that several partitions share: what they should hold while some of those stay.
+//! Computes what files that several partitions share should hold while some of those partitions stay.
 //!
-//! The mask of an interrupt is what it was before the first partition, less the CPUs of all that stay. A plain
-//! value stays as long as somebody who stays asked for it.
+//! The mask of an interrupt is its mask before the first partition, minus the CPUs of all partitions that stay. A plain
+//! value stays as long as a remaining partition requested it.
 
 use super::step::Will;
 use crate::layers::Layer;
@@ -23,7 +23,7 @@ struct Touch<'r> {
 pub(super) struct SharedFile<'r> {
     pub path: &'r str,
     pub compare: Compare,
-    /// Whether it goes with a cgroup of ours.
+    /// Whether it is removed with one of our cgroups.
     pub goes_with_set: bool,
     touches: Vec<Touch<'r>>,
 }
@@ -46,7 +46,7 @@ impl<'r> Touch<'r> {
         })
     }
 
-    /// What the kernel made of it.
+    /// The value that the kernel reported after the write.
     fn read_back(&self) -> Option<&'r str> {
         self.layer.records.iter().find_map(|record| match &record.event {
             Event::Did {
@@ -60,7 +60,7 @@ impl<'r> Touch<'r> {
 }
 
 impl<'r> SharedFile<'r> {
-    /// The file that these steps wrote to; `None` where none of them is a write.
+    /// The file that these steps wrote to; `None` if none of them is a write.
     pub fn of(group: &[Will<'r>]) -> Option<SharedFile<'r>> {
         let touches: Vec<Touch> = group.iter().filter_map(Touch::of).collect();
         let Action::Write {
@@ -77,7 +77,7 @@ impl<'r> SharedFile<'r> {
         })
     }
 
-    /// What it should hold while these layers stay; `None` for what it holds now.
+    /// The intended content while these layers stay; `None` means the current content.
     pub fn wanted(&self, stay: &[&Layer], share: &Share) -> Option<String> {
         let first = self.touches.first()?;
         if stay.is_empty() {
@@ -94,7 +94,7 @@ impl<'r> SharedFile<'r> {
             let needed = stay.iter().any(|layer| plan::takes(layer.intent, knob));
             return (!needed).then(|| first.former.to_owned());
         }
-        // Somebody wants it on isolated CPUs.
+        // A remaining layer wants it on isolated CPUs.
         let onto = |touch: &&Touch| {
             self.set(touch.value)
                 .is_some_and(|set| set.intersects(&touch.layer.intent.cpus))
@@ -105,20 +105,20 @@ impl<'r> SharedFile<'r> {
         self.share(share)
     }
 
-    /// Whether it holds what it held before this layer: then the layer's write never happened, or was taken back.
+    /// Whether it has its content from before this layer: the layer's write never happened, or was undone.
     pub fn is_as_before(&self, layer: u64, now: &str) -> bool {
         let touch = self.touches.iter().rfind(|touch| touch.layer.seq == layer);
         touch.is_some_and(|touch| self.compare != Compare::Word && self.compare.same(now, touch.former))
     }
 
-    /// Whether a write to it was begun and its outcome never recorded.
+    /// Whether a write to it was started and its outcome never recorded.
     pub fn is_unanswered(&self) -> bool {
         self.touches
             .iter()
             .any(|touch| touch.layer.outcome(touch.record.seq).is_none())
     }
 
-    /// Texts that are ours.
+    /// Texts that count as ours.
     pub fn ours(&self, with: &Share) -> Vec<String> {
         let mut texts: Vec<String> = Vec::new();
         for touch in &self.touches {
@@ -129,7 +129,7 @@ impl<'r> SharedFile<'r> {
         texts
     }
 
-    /// Whether it holds what these partitions leave of what was there before them all.
+    /// Whether it holds the value that these partitions leave of the content before all of them.
     pub fn is_share(&self, now: &str, with: &Share) -> bool {
         self.share(with)
             .is_some_and(|share| self.compare.same(now, &share))
@@ -147,12 +147,12 @@ impl<'r> SharedFile<'r> {
         })
     }
 
-    /// Whether it holds CPUs; memory nodes have the same notation.
+    /// Whether it holds CPUs; memory nodes use the same notation.
     fn is_cpus(&self) -> bool {
         matches!(self.compare, Compare::List | Compare::Mask) && !self.path.ends_with("mems")
     }
 
-    /// The CPUs before the first touch. In a new set that is what it would hold if nothing were isolated.
+    /// The CPUs before the first touch. For a new set: the CPUs that it would have if nothing were isolated.
     fn original(&self) -> Option<CpuSet> {
         let first = self.touches.first()?;
         match self.set(first.former).filter(|former| !former.is_empty()) {
@@ -171,7 +171,7 @@ impl<'r> SharedFile<'r> {
     }
 }
 
-/// CPUs that a mask of this text has room for.
+/// Number of CPUs that a mask of this text has room for.
 fn width(mask: &str) -> u32 {
     let digits = mask.bytes().filter(u8::is_ascii_hexdigit).count();
     u32::try_from(digits * 4).unwrap_or(u32::MAX).max(1)

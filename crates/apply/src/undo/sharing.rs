@@ -1,5 +1,4 @@
-//! What several layers share: the file, set or task that each of them touched, and taking back what one of them did to
-//! it while others stay.
+//! Undoes what one layer did to a file, set or task that several layers share, while other layers stay.
 
 use super::change::{restore_shared, take_back};
 use super::shared::SharedFile;
@@ -15,7 +14,7 @@ use machine::Hierarchy;
 use plan::Action;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What shared files should hold while these layers are in force, by path.
+/// The intended content of shared files while these layers are in force, by path.
 pub(crate) fn shared_now(
     all: &[Layer],
     live: &[&Layer],
@@ -34,13 +33,13 @@ pub(crate) fn shared_now(
     values
 }
 
-/// What layers share, by its target, in the order in which it was first touched.
+/// What layers share, grouped by target, in the order of the first touch.
 pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>) -> Vec<Vec<Will<'r>>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<Will>> = Vec::new();
     for layer in all {
         for will in wills(layer) {
-            // What was refused is as it was.
+            // A refused change left its target as it was.
             let refused = matches!(layer.outcome(will.record.seq), Some(Outcome::Refused(_)));
             if refused || layer.owns(will.change, hierarchy) {
                 continue;
@@ -57,10 +56,10 @@ pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>)
     groups
 }
 
-/// Takes back what this layer did to one thing that layers share, as far as those that stay allow it.
+/// Undoes what this layer did to one shared target, as far as the remaining layers allow it.
 ///
 /// # Errors
-/// As [`take_back`].
+/// As for [`take_back`].
 pub(super) fn take_shared(
     map: &Map,
     group: &[Will],
@@ -93,7 +92,7 @@ pub(super) fn take_shared(
             if file.is_as_before(scope.layer, &now) {
                 return Ok(None);
             }
-            // Files of the others change only where they fell back to the housekeeping CPUs, which are more now.
+            // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
             let touched = group.iter().any(|will| will.layer.seq == scope.layer);
             if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
                 return Ok(None);
@@ -104,8 +103,8 @@ pub(super) fn take_shared(
                 restore_shared(map.system, &step, &file, &wanted, &ours, undone)
             }))
         }
-        // Given away as long as a partition that stays asked for it. Whose it was, the first knows; who gave it last
-        // is who says what is ours.
+        // The file stays given away as long as a remaining partition requested it. The first touch has the former
+        // owner; the last one defines what counts as ours.
         Action::GiveFile { .. } => {
             let asked = |layer: &&Layer| {
                 layer
@@ -125,7 +124,7 @@ pub(super) fn take_shared(
                 }
             }
         }
-        // The sets of all, and the tasks that they were emptied of, stay with the last partition.
+        // The shared sets, and the tasks that were moved out of them, stay until the last partition is removed.
         _ if !stay.is_empty() => Ok(None),
         Action::MoveTasks { .. } => {
             let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Stopping the slice that systemd started for us, and its controller as it was.
+//! Stops the slice that systemd started for us, and restores its controller.
 
 use super::Undone;
 use super::step::{Step, fail};
@@ -11,11 +11,11 @@ use plan::Compare;
 use root::Stands;
 use std::time::Duration;
 
-/// How often it is looked whether systemd is done, and how long between.
+/// How often to check whether systemd is done; below, the interval.
 const LOOKS: u32 = 500;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// Stops the slice and waits until systemd has put its cgroup away.
+/// Stops the slice and waits until systemd has removed its cgroup.
 pub(super) fn stop(
     system: &dyn System,
     step: &Step,
@@ -25,11 +25,11 @@ pub(super) fn stop(
 ) -> Entry {
     let is_there = |path: &str| matches!(system.root().kind(path), Ok(Some(_)));
     let file = format!("/run/systemd/transient/{unit}");
-    // What was refused was never ours.
+    // A refused start was never ours.
     if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
         return step.entry(None, None, Outcome::Already);
     }
-    // Who died right after the call may have died before systemd read it. What it is asked now, it reads after that.
+    // If the process died right after the call, systemd may not have read the call yet. It reads the stop request after that.
     if step.answer().is_none() && !is_there(&file) && !is_there(path) {
         let _ = system.stop_unit(unit);
     }
@@ -79,14 +79,14 @@ pub(super) fn stop(
     control(system, step, path, former, undone).unwrap_or(stopped)
 }
 
-/// Gives the controller back as it was: systemd takes it away with the last unit that asks for it, also where
-/// somebody had switched it on by hand. `None` when there is nothing to say.
+/// Restores the controller: systemd disables it with the last unit that needs it, even if it was enabled by hand.
+/// `None` if there is nothing to report.
 fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &mut Undone) -> Option<Entry> {
     let file = control_of(path);
     let has = |text: &str| Compare::Word.same(text, "+cpuset");
     let now = || system.root().value(&file).ok().flatten().unwrap_or_default();
     let mut looks = 0;
-    // It does so a moment after the unit is gone.
+    // systemd does so a moment after the unit is gone.
     while has(&now()) && !has(former) && looks < 50 {
         system.pause(BETWEEN);
         looks += 1;
@@ -94,8 +94,8 @@ fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &
     let value = match (has(former), has(&now())) {
         (true, true) => return None,
         (true, false) => "+cpuset",
-        // Written also where systemd was faster: the kernel shows the new words before it has moved the tasks, which
-        // drops their pins before 6.2, and a second write waits for that.
+        // Written even if systemd was faster: the kernel shows the new list before it has moved the tasks, which drops
+        // their pins before 6.2. A second write waits for that.
         (false, _) => "-cpuset",
     };
     let mut keeps = || {
@@ -114,7 +114,7 @@ fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &
     }
 }
 
-/// Whether a cgroup below has something of its own in its cpuset files. Taking the controller away would take that.
+/// Whether a cgroup below has values of its own in its cpuset files. Disabling the controller would lose them.
 pub(super) fn is_used(system: &dyn System, control: &str) -> bool {
     let Some((above, _)) = control.rsplit_once('/') else {
         return false;

@@ -7,16 +7,16 @@ use crate::record::{After, Before, Event, Outcome, Record};
 use plan::Change;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One begun write of a layer.
+/// One started write of a layer.
 #[derive(Clone, Copy)]
 pub(super) struct Will<'r> {
-    /// Whose it is.
+    /// Its layer.
     pub layer: &'r Layer<'r>,
-    /// What was begun.
+    /// The record of the start.
     pub record: &'r Record,
-    /// What was planned.
+    /// The planned change.
     pub change: &'r Change,
-    /// What was there.
+    /// The former state.
     pub before: &'r Before,
 }
 
@@ -39,8 +39,8 @@ impl<'r> Will<'r> {
     }
 }
 
-/// A layer's begun writes, first to last. What was set again is one write: before the first of them stands what was there
-/// before the layer.
+/// The started writes of a layer, first to last. Repeated writes count as one: the state before the first of them is
+/// the state before the layer.
 pub(super) fn wills<'r>(layer: &'r Layer<'r>) -> impl DoubleEndedIterator<Item = Will<'r>> {
     let changes: BTreeMap<&str, &Change> = layer
         .changes
@@ -66,17 +66,17 @@ pub(super) fn wills<'r>(layer: &'r Layer<'r>) -> impl DoubleEndedIterator<Item =
         })
 }
 
-/// One thing to take back.
+/// One change to undo.
 pub(super) struct Step<'a> {
-    /// Whose it is.
+    /// Its layer.
     pub layer: &'a Layer<'a>,
-    /// What was begun.
+    /// The record of the start.
     pub record: &'a Record,
-    /// What was planned.
+    /// The planned change.
     pub change: &'a Change,
-    /// What was there.
+    /// The former state.
     pub before: &'a Before,
-    /// What to do about drift.
+    /// How to handle drift.
     pub force: Force,
 }
 
@@ -99,7 +99,7 @@ impl Step<'_> {
     }
 }
 
-/// The entry of a file that is gone.
+/// The entry for a file that is gone.
 pub(super) fn gone(step: &Step, undone: &mut Undone, path: &str) -> Entry {
     undone
         .notes
@@ -107,9 +107,9 @@ pub(super) fn gone(step: &Step, undone: &mut Undone, path: &str) -> Entry {
     step.entry(None, None, Outcome::Gone)
 }
 
-/// The entry of what was refused.
+/// The entry for a refused step.
 pub(super) fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {
-    // The error begins with the path by itself.
+    // The error text already starts with the path.
     let text = error.to_string();
     undone.failed.push(match text.starts_with(path) {
         true => text,

@@ -1,4 +1,4 @@
-//! Taking the CPUs of a layer off irqbalance's list again. It comes last, because it waits for the daemon's next look.
+//! Removes the CPUs of a layer from irqbalance's list. This is the last step, because it waits for the daemon's next scan.
 
 use super::step::Step;
 use super::{Force, Placer, Undone};
@@ -9,11 +9,11 @@ use machine::{CpuSet, Machine, TaskKey, irqbalance};
 use plan::Action;
 use std::time::Duration;
 
-/// Longer than this nobody waits for its next look; newer versions look once a minute.
+/// The longest wait for its next scan; newer versions scan once a minute.
 const PATIENCE_S: u64 = 12;
 const BETWEEN: Duration = Duration::from_millis(250);
 
-/// Gives irqbalance the list without what this step added; `None` for a step of another kind.
+/// Gives irqbalance the list without the CPUs that this step added; `None` for a step of another kind.
 pub(super) fn take_back(
     system: &dyn System,
     records: &[Record],
@@ -54,7 +54,7 @@ pub(super) fn take_back(
         return Some(step.entry(shown.clone(), shown, Outcome::Drift(list.to_string())));
     }
     let wanted = bans::without(&list, &former, cpus);
-    // Its own list is not to become one that somebody gave it.
+    // A daemon that uses its own list must not end up with an explicitly set one.
     let own = irqbalance::own_bans(system.root(), daemon).filter(|own| *own == wanted);
     let given = if own.is_some() { None } else { Some(&wanted) };
     if let Err(error) = bans::ban(system, daemon, given) {
@@ -73,7 +73,7 @@ pub(super) fn take_back(
     })
 }
 
-/// The number in the path of an interrupt's file.
+/// The interrupt number in the path of its file.
 pub(crate) fn irq_of(path: &str) -> Option<&str> {
     let (number, _) = path.strip_prefix("/proc/irq/")?.split_once('/')?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
@@ -110,7 +110,7 @@ pub(super) fn tell_placed(undone: &mut Undone) {
     }
 }
 
-/// Waits until it shows this list; false when it had no time to look.
+/// Waits until irqbalance reports this list; false if it has not scanned in time.
 fn wait(
     system: &dyn System,
     daemon: TaskKey,

@@ -1,4 +1,4 @@
-//! Whether every file is as it was, once a layer is taken back.
+//! Verifies that every file has its former content once a layer is undone.
 
 use super::{Force, Undone, offline, unban};
 use crate::layers::{Layer, LayerState};
@@ -6,8 +6,8 @@ use crate::{System, fingerprint};
 use machine::Cgroups;
 use std::collections::BTreeMap;
 
-/// The files as they must be afterwards, where the journal holds such a state: before the first layer when none
-/// stays, or before this one when all that stay were there then and none has gone since.
+/// The expected files after the undo, if the journal has such a state: the state before the first layer if none stays,
+/// or the state before this layer if all that stay existed then and none has ended since.
 pub(super) fn files_before<'r>(
     all: &'r [Layer<'r>],
     layer: &'r Layer<'r>,
@@ -21,8 +21,8 @@ pub(super) fn files_before<'r>(
     (is_last && none_gone).then_some(layer.files)
 }
 
-/// Holds every file of the state before against now; what drift explains was said already. What no step of ours explains
-/// is somebody else's: it is left alone for good where that is wished, and gets its former value where that is.
+/// Compares every file of the former state with the current one; differences that drift explains are already reported.
+/// Another program made those that no step of ours explains. They are kept permanently or restored, as `force` says.
 pub(super) fn verify(
     system: &dyn System,
     files: &BTreeMap<String, String>,
@@ -31,7 +31,7 @@ pub(super) fn verify(
 ) {
     let mut others = unexplained(system, files, undone);
     if force == Force::Restore {
-        // A set may not take what its parent does not have yet, or has not given back yet: so twice.
+        // Twice: a set may not contain what its parent does not have yet, or has not released yet.
         for _ in 0..2 {
             others.retain(|path, _| !gives_back(system, path, &files[path]));
         }
@@ -43,7 +43,7 @@ pub(super) fn verify(
     told.extend(others.into_values());
 }
 
-/// Differences of which nothing was said yet, by path.
+/// Differences that are not reported yet, by path.
 fn unexplained(
     system: &dyn System,
     files: &BTreeMap<String, String>,

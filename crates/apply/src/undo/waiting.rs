@@ -1,8 +1,8 @@
-//! Processes that waited in the domain of a threaded partition (v2) go back to their slices, when none of their threads
-//! is in a partition any more.
+//! Moves processes that waited in the domain of a threaded partition (v2) back to their slices, once none of their
+//! threads is in a partition.
 //!
-//! The threads inside bring their processes home when the partition is emptied; but they may have ended before, and
-//! what a waiting process forked is where it waited.
+//! Threads inside return their processes when the partition is emptied. But these threads may have ended before, and
+//! the children of a waiting process are where it waited.
 
 use super::Undone;
 use crate::ApplyError;
@@ -12,10 +12,10 @@ use crate::threads::is_threaded;
 use machine::{Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sends home whoever still waits. Who cannot go is a failure of the undo.
+/// Moves every process that still waits to its original cgroup. A refusal is a failure of the undo.
 ///
 /// # Errors
-/// What reading the tasks met.
+/// The error of reading the tasks.
 pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> Result<(), ApplyError> {
     let known = last_departures(records);
     if known.values().all(Option::is_none) {
@@ -60,8 +60,8 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
     Ok(())
 }
 
-/// Where each task that we moved was left to wait by its last departure; none for those that went elsewhere. A departure
-/// that nobody noted the end of was cut off, and left its task where it was.
+/// Where the last departure of each task left it to wait; `None` for those that went elsewhere. A departure without a
+/// recorded end was interrupted, and left its task where it was.
 fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
     let ended = answered(records);
     let mut known: BTreeMap<TaskKey, Option<&Waiting>> = BTreeMap::new();
@@ -79,14 +79,14 @@ fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
     known
 }
 
-/// Where a task was left to wait: by the journal, or because it was born there of one that was.
+/// Where a task waits: according to the journal, or because a waiting task forked it there.
 fn waits<'r>(
     map: &Map,
     task: &Task,
     known: &BTreeMap<TaskKey, Option<&'r Waiting>>,
     waiting: &BTreeMap<u32, &'r Waiting>,
 ) -> Option<&'r Waiting> {
-    // One that went home with its threads a moment ago still tells where its children are.
+    // A task that has just returned with its threads still shows where its children are.
     if let Some(waits) = known.get(&task.key) {
         return *waits;
     }

@@ -1,16 +1,16 @@
-//! What undo cannot give back: the masks of unbound kernel workers on older kernels.
+//! Reports what undo cannot restore: the masks of unbound kernel workers on older kernels.
 //!
-//! When a v2 partition comes or goes, 6.1 gives every kernel thread that is not bound to one CPU the mask of its cgroup
-//! (`update_tasks_cpumask`, `kernel/cgroup/cpuset.c`), also the workers of a memory node's own pool. The kernel refuses
-//! every mask for them (`PF_NO_SETAFFINITY`), and writing the workqueue mask anew keeps the pools, and so the workers,
-//! of the nodes that it leaves as they were. Seen on 6.1 with two nodes; not on 6.12-rt, nor on 7.2.
+//! When a v2 partition is created or removed, 6.1 gives every kernel thread that is not bound to one CPU the mask of its cgroup
+//! (`update_tasks_cpumask`, `kernel/cgroup/cpuset.c`). That includes the workers of a memory node's own pool. The kernel refuses
+//! every mask for them (`PF_NO_SETAFFINITY`). Rewriting the workqueue mask does not help: it keeps the pools, and so the workers,
+//! of nodes that it does not change. Seen on 6.1 with two nodes; not on 6.12-rt or 7.2.
 
 use machine::{Machine, Version};
 
 /// The first version on which it was not seen.
 const GONE_SINCE: (u32, u32) = (6, 12);
 
-/// What to say about it; `None` on machines that are not concerned.
+/// The note for the user; `None` on machines that are not affected.
 pub(super) fn note(machine: &Machine) -> Option<String> {
     let is_v2 = machine
         .cgroups
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use root::{Live, Root};
 
-    /// A machine with so many nodes, a kernel and a cgroup layout, made of files.
+    /// A machine with this number of nodes, kernel and cgroup layout, made of files.
     fn machine(nodes: usize, release: &str, layout: &str) -> Machine {
         let dir = tempfile::tempdir().unwrap();
         let put = |path: &str, text: &str| {
