@@ -1,5 +1,5 @@
-//! What is kept of the samples of one thread: the histograms of what it saw, of what the schedule would have seen, of its
-//! period, and the longest samples with their times.
+//! Accumulates the samples of one thread: histograms of its samples, of its schedule and of its period, and the longest
+//! samples with their times.
 
 use crate::course::{Course, Stands};
 use crate::ring::Sample;
@@ -8,32 +8,32 @@ use crate::timer::Grid;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Which samples are listed one by one.
+/// Which samples are listed individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// From this value on, in the thread's own ticks.
+    /// Minimum value, in the thread's own ticks.
     pub from: u64,
-    /// At most so many: the longest.
+    /// Maximum number of listed samples; the longest are kept.
     pub most: usize,
 }
 
-/// Whose doing a gap is, as far as the tool knows that it is its own.
+/// Origin of a gap: caused by this tool or by the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
-    /// The machine's.
+    /// Caused by the machine.
     Others,
-    /// A wake-up of our own, on the same CPU.
+    /// Caused by one of our own wake-ups on the same CPU.
     OwnWakeUp,
 }
 
-/// Gaps that are our own.
+/// Gaps that this tool caused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OwnWakeUps {
     /// How many.
     pub count: u64,
     /// Their sum in ticks.
     pub sum: u64,
-    /// The longest of the others.
+    /// The longest gap that this tool did not cause.
     pub others_max: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Accumulator {
     last: Option<Sample>,
 }
 
-/// What is counted for a claim.
+/// Counts for a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Above {
     /// In the thread's own ticks.
@@ -58,32 +58,32 @@ struct Above {
     count: u64,
 }
 
-/// When a thread shall wake up.
+/// When a thread wakes up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rhythm {
-    /// At times that are known before.
+    /// At times that are known in advance.
     Grid(Grid),
-    /// So many nanoseconds after it looked last: whatever delays it delays all that follows.
+    /// This many nanoseconds after its last clock reading: a delay shifts all later wake-ups.
     After(u64),
 }
 
-/// What only a thread that wakes up has.
+/// Statistics that exist only for threads that wake up.
 pub(crate) struct WakeUps {
     rhythm: Rhythm,
-    /// Every activation that was due, also those that a late one ran over.
+    /// Every expected activation, including those that a late one skipped.
     pub schedule: Tally,
-    /// How far the distance of two wake-ups was from that of their due times.
+    /// Deviation of the interval between two wake-ups from the interval between their expected times.
     pub jitter: Tally,
-    /// How far before its time it woke.
+    /// How early the thread woke up.
     pub early: Tally,
-    /// Largest distance above, and below, that of the due times.
+    /// Largest deviation above, and below, the expected interval.
     pub longer: u64,
     /// See `longer`.
     pub shorter: u64,
 }
 
 impl Accumulator {
-    /// For gaps; keeps the listed ones with their times. `None` where there is no memory for the buckets.
+    /// An accumulator for gaps. Keeps the listed ones with their times. `None` if the buckets cannot be allocated.
     pub(crate) fn of_gaps(listed: Listed) -> Option<Accumulator> {
         Some(Accumulator {
             raw: Tally::new()?,
@@ -98,7 +98,7 @@ impl Accumulator {
         })
     }
 
-    /// An accumulator for the wake-ups of a thread; `None` where memory is short.
+    /// An accumulator for the wake-ups of a thread; `None` if its buckets cannot be allocated.
     pub(crate) fn of_wake_ups(listed: Listed, rhythm: Rhythm) -> Option<Accumulator> {
         let wake_ups = WakeUps {
             rhythm,
@@ -115,7 +115,7 @@ impl Accumulator {
         })
     }
 
-    /// When the window has its beginning, the due times are known.
+    /// Sets the expected wake-up times, which are known once the window starts.
     pub(crate) fn follow(&mut self, grid: Grid) {
         if let Some(wake_ups) = &mut self.wake_ups
             && matches!(wake_ups.rhythm, Rhythm::Grid(_))
@@ -124,14 +124,14 @@ impl Accumulator {
         }
     }
 
-    /// Takes one sample.
+    /// Adds one sample.
     pub(crate) fn add(&mut self, sample: Sample) {
         self.add_of(sample, Cause::Others);
     }
 
-    /// Takes one sample, and whose doing it is.
+    /// Adds one sample with its cause.
     pub(crate) fn add_of(&mut self, sample: Sample, cause: Cause) {
-        // Only a thread that wakes up can be early; a gap has no sign.
+        // Only wake-ups can be early; a gap has no sign.
         let value = match &mut self.wake_ups {
             Some(wake_ups) => wake_ups.add(sample, self.last),
             None => sample.value,
@@ -151,7 +151,7 @@ impl Accumulator {
             && value > limit
         {
             self.above.count += match self.wake_ups.as_ref().map(|wake_ups| wake_ups.rhythm) {
-                // With it came those that it ran over, as long as they were late enough.
+                // The late wake-up skipped these activations; count those that were late enough.
                 Some(Rhythm::Grid(grid)) => {
                     let late_enough = (value - limit - 1) / grid.interval;
                     grid.skipped(sample.at, value).min(late_enough) + 1
@@ -179,27 +179,27 @@ impl Accumulator {
         }
     }
 
-    /// What was sampled.
+    /// The samples themselves.
     pub(crate) fn raw(&self) -> &Tally {
         &self.raw
     }
 
-    /// What only wake-ups have.
+    /// Statistics that exist only for wake-ups.
     pub(crate) fn wake_ups(&self) -> Option<&WakeUps> {
         self.wake_ups.as_ref()
     }
 
-    /// Samples that were long enough to be listed, whether or not there was room.
+    /// Number of samples long enough to be listed, whether or not there was room.
     pub(crate) fn reached(&self) -> u64 {
         self.reached
     }
 
-    /// Counts what is above a limit in ticks, from now on.
+    /// Starts counting samples above a limit in ticks.
     pub(crate) fn count_above(&mut self, limit: u64) {
         self.above.limit = Some(limit);
     }
 
-    /// What was above the limit: samples, and activations on the schedule.
+    /// Samples and scheduled activations above the limit.
     pub(crate) fn above(&self) -> u64 {
         self.above.count
     }
@@ -209,7 +209,7 @@ impl Accumulator {
         self.last
     }
 
-    /// The newest value in ticks; 0 for a wake-up before its time.
+    /// The newest value in ticks; 0 for an early wake-up.
     pub(crate) fn newest(&self) -> Option<u64> {
         let last = self.last?;
         Some(match self.wake_ups {
@@ -218,17 +218,17 @@ impl Accumulator {
         })
     }
 
-    /// What came when, without our own wake-ups.
+    /// The samples over time, without our own wake-ups.
     pub(crate) fn course(&self) -> &Course {
         &self.course
     }
 
-    /// Gaps that are our own wake-ups.
+    /// Gaps caused by our own wake-ups.
     pub(crate) fn own(&self) -> OwnWakeUps {
         self.own
     }
 
-    /// The longest samples, at most so many, as (time, value, cause) in ticks, in order of time.
+    /// The longest samples, at most `most`, as (time, value, cause) in ticks, in order of time.
     pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64, Cause)> {
         let mut longest: Vec<(u64, u64, Cause)> = self
             .longest
@@ -245,7 +245,7 @@ impl Accumulator {
 }
 
 impl WakeUps {
-    /// Takes a sample, and says how late it was: 0 for one before its time.
+    /// Adds a sample and returns how late it was: 0 for an early one.
     fn add(&mut self, sample: Sample, before: Option<Sample>) -> u64 {
         let signed = sample.lateness();
         let late = u64::try_from(signed).unwrap_or(0);
@@ -258,7 +258,7 @@ impl WakeUps {
         }
         if let Some(before) = before {
             let since = match self.rhythm {
-                // Both late by the same time are as far apart as they were due.
+                // Two wake-ups that are equally late are as far apart as expected.
                 Rhythm::Grid(_) => 0,
                 Rhythm::After(interval) => sample
                     .at
@@ -277,7 +277,7 @@ impl WakeUps {
         late
     }
 
-    /// Whether there are due times that a wake-up can be late for.
+    /// Whether there are expected times that a wake-up can be late for.
     pub(crate) fn has_schedule(&self) -> bool {
         matches!(self.rhythm, Rhythm::Grid(_))
     }
@@ -331,7 +331,7 @@ mod tests {
         let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 1, 1)));
         seen.follow(Grid::new(0, 2_000, ms));
         seen.count_above(400 * ms + 7);
-        // On time, one that slept over 500 due times, and then again on time.
+        // On time, then one that slept past 500 expected times, then on time again.
         for (due, late) in [(ms, 2_000), (2 * ms, 500 * ms + 7), (503 * ms, 2_000)] {
             seen.add(Sample {
                 at: due,
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn without_a_schedule_the_period_counts_from_wake_up_to_wake_up() {
         let mut seen = wake_ups(NONE, Rhythm::After(1_000));
-        // Slept from 0, 1,040 and 2,050 on, each time for 1,000 and woken 30, 5 and 7 late.
+        // Slept from 0, 1,040 and 2,050 on, each time for 1,000, and woke 30, 5 and 7 late.
         for (at, value) in [(1_000, 30), (2_040, 5), (3_050, 7)] {
             seen.add(Sample { at, value, missed: 0 });
         }

@@ -1,4 +1,4 @@
-//! Refuses requests that make no sense, before anything is started; explains CPUs that are out of reach.
+//! Rejects invalid requests before anything is started, and explains why a CPU cannot be used.
 
 use crate::error::LOOK;
 use crate::sampler::Job;
@@ -9,15 +9,15 @@ use root::Root;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The longest window: a year. Far from every overflow.
+/// The longest window: a year. No calculation overflows at this length.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
 const LONGEST_NS: u64 = LONGEST.as_secs() * 1_000_000_000;
 
-/// What is wrong with a request: which part, and why.
+/// An invalid part of a request, and the reason.
 type Wrong = (&'static str, &'static str);
 
-/// Checks what does not need a process.
+/// Checks everything that does not need a process.
 pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureError> {
     let limit_ns = request.break_at.map_or(1, |limit| limit.limit_ns);
     let wrong = match request.lanes.is_empty() {
@@ -42,10 +42,10 @@ pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureE
     available(&request.cpus(), root)
 }
 
-/// How long after the common beginning a window may begin.
+/// Maximum delay of a window after the common start.
 const FARTHEST_NS: u64 = 10_000_000_000;
 
-/// Whether what is asked of one thread makes sense.
+/// Checks the request for one thread.
 fn lane_of(lane: &Lane) -> Result<(), Wrong> {
     let demand = |is_so: bool, what, why| if is_so { Ok(()) } else { Err((what, why)) };
     demand(
@@ -117,13 +117,13 @@ fn available(cpus: &CpuSet, root: &Root) -> Result<(), MeasureError> {
     Ok(())
 }
 
-/// The CPUs that run; `None` where the kernel does not say.
+/// The online CPUs; `None` where the kernel does not report them.
 pub(crate) fn online(root: &Root) -> Result<Option<CpuSet>, MeasureError> {
     let text = root.value("/sys/devices/system/cpu/online")?;
     Ok(text.and_then(|text| CpuSet::parse_list(&text).ok()))
 }
 
-/// What `__checkparam_dl` of the kernel takes, with the limits of `kernel.sched_deadline_period_*_us`.
+/// Whether `__checkparam_dl` in the kernel accepts it, with the limits of `kernel.sched_deadline_period_*_us`.
 fn is_deadline(deadline: Deadline) -> bool {
     let Deadline {
         runtime_ns,
@@ -132,7 +132,7 @@ fn is_deadline(deadline: Deadline) -> bool {
     (100_000..=4_000_000_000).contains(&period_ns) && (1_024..=period_ns).contains(&runtime_ns)
 }
 
-/// Whether every thread got onto its CPU, and the policy that it cannot do without.
+/// Checks that every thread runs on its CPU, with the policy if that is required.
 pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(), MeasureError> {
     for (place, lane) in job.lanes.iter().enumerate() {
         let cpu = lane.cpu;
@@ -165,7 +165,7 @@ pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(),
     Ok(())
 }
 
-/// `Cpus_allowed_list` of the sampler's main thread, which nobody has pinned.
+/// `Cpus_allowed_list` of the sampler's main thread, which is not pinned.
 fn allowed(pid: u32, root: &Root) -> CpuSet {
     let text = root
         .text(&format!("/proc/{pid}/status"))

@@ -1,14 +1,14 @@
-//! A child process of ours: ended and waited for when its handle is dropped.
+//! A handle for a child process: dropping it ends the process and waits for it.
 
 use crate::os;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::time::Duration;
 
-/// From one look to the next.
+/// Time between two checks.
 const STEP: Duration = Duration::from_millis(2);
-/// Looks at a killed process, five seconds together.
+/// Maximum number of checks of a killed process: five seconds in total.
 const LOOKS: u32 = 2_500;
-/// After so many it gets other CPUs, again and again.
+/// Number of checks between attempts to give it other CPUs.
 const CROWDED: u32 = 25;
 
 /// A child process.
@@ -19,17 +19,17 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Takes over a child that was just forked.
+    /// Takes ownership of a child that was just forked.
     pub(crate) fn new(pid: u32) -> Child {
         Child { pid, ended: None }
     }
 
-    /// Its number.
+    /// Its PID.
     pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    /// How it ended; `None` while it lives.
+    /// How it ended; `None` while it is running.
     pub(crate) fn ended(&mut self) -> Option<&str> {
         if self.ended.is_none() {
             self.ended = match waitpid(raw(self.pid), WaitOptions::NOHANG) {
@@ -39,14 +39,14 @@ impl Child {
                     (_, Some(signal)) => format!("signal {signal}"),
                     _ => "unknown".to_owned(),
                 }),
-                // Somebody else has waited for it (SIGCHLD is ignored): it is gone.
+                // The process was reaped elsewhere (SIGCHLD is ignored).
                 Err(_) => Some("unknown".to_owned()),
             };
         }
         self.ended.as_deref()
     }
 
-    /// Gives it a moment to end by itself, then kills it.
+    /// Gives it time to exit by itself, then kills it.
     pub(crate) fn end(&mut self, patience: Duration) {
         let mut waited = Duration::ZERO;
         while self.ended().is_none() {
@@ -59,8 +59,9 @@ impl Child {
         }
     }
 
-    /// Waits until a killed process is gone. A thread dies on a CPU: one that gets none on its own is let run where this process
-    /// may, and where even that is refused (a partition has only that CPU) nobody waits for ever: it goes when the CPU is free.
+    /// Waits until a killed process has exited. A thread exits on a CPU. If it gets no time on its own CPU, its affinity is set
+    /// to the CPUs of this process. If the kernel refuses that (a partition has only that CPU), the wait is bounded: the process
+    /// exits when the CPU is free.
     fn die(&mut self) {
         for look in 1..=LOOKS {
             if self.ended().is_some() {
@@ -77,12 +78,12 @@ impl Child {
     fn let_run_elsewhere(&self) {
         let Ok(cpus) = os::allowed() else { return };
         for tid in root::process::threads(self.pid) {
-            // What is refused stays where it is, and may be gone already.
+            // A thread whose move is refused stays on its CPU. It may have exited already.
             let _ = root::sched::set_affinity(tid, cpus.words());
         }
     }
 
-    /// Sends SIGKILL, unless it has been waited for and its number may be somebody else's.
+    /// Sends SIGKILL, unless the process has been reaped: its PID may have been reused.
     pub(crate) fn kill(&mut self) {
         if self.ended.is_none()
             && let Some(pid) = raw(self.pid)

@@ -1,4 +1,4 @@
-//! What can be chosen for a measurement: the question, who samples, the clock, the sleep, and where it ends.
+//! The choices for a measurement: question, tracer, clock, sleep and end.
 
 use machine::CpuId;
 use serde::{Deserialize, Serialize};
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// How late does a periodic thread wake up?
     Latency,
-    /// How often, and for how long, is a busy thread stopped?
+    /// How often, and for how long, is a busy thread interrupted?
     Noise,
-    /// Both at the same time: a measurement of threads of both kinds. No thread is of this kind.
+    /// Both at the same time: a measurement with threads of both kinds. No single thread is of this kind.
     All,
 }
 
-/// A tracer that samples.
+/// A kernel tracer used as sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// A timer per CPU, and a thread of the kernel that it wakes.
+    /// One timer per CPU that wakes a kernel thread.
     Timerlat,
-    /// A thread of the kernel per CPU that never sleeps.
+    /// One kernel thread per CPU that never sleeps.
     Osnoise,
 }
 
@@ -35,7 +35,7 @@ impl Method {
         }
     }
 
-    /// The option of the kernel's configuration that it comes with.
+    /// The kernel configuration option that provides it.
     #[must_use]
     pub fn config(self) -> &'static str {
         match self {
@@ -45,90 +45,90 @@ impl Method {
     }
 }
 
-/// Whether the CPUs may enter idle states meanwhile.
+/// Whether the CPUs may enter idle states during the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleStates {
-    /// Hold a request of 0 us on `/dev/cpu_dma_latency`: no deep idle state on any CPU.
+    /// Keep a request of 0 us open on `/dev/cpu_dma_latency`: no deep idle state on any CPU.
     #[default]
     Hold,
-    /// The same, and the measurement is not made where the request is refused.
+    /// The same, but fail if the request is refused.
     Require,
-    /// Leave the machine as it is.
+    /// Leave the idle states unchanged.
     Leave,
 }
 
-/// Whether the kernel enforces that a sampler makes no system call that it should not make.
+/// Whether the kernel enforces the list of system calls that a sampler may make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SystemCalls {
-    /// The samplers are trusted.
+    /// No enforcement.
     #[default]
     Trusted,
-    /// A seccomp filter kills the sampler at the first system call that has no place in the window. A proof
-    /// for tests; it costs time in every sleep.
+    /// A seccomp filter kills the sampler at the first system call that is not allowed in the window. This is a proof
+    /// for tests; it adds time to every sleep.
     Enforced,
 }
 
-/// The clock that a wake-up is asked for, and looked at, on.
+/// The clock on which a wake-up is requested and measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// `CLOCK_MONOTONIC`: nobody sets it, and it stands still while the machine is suspended.
+    /// `CLOCK_MONOTONIC`: cannot be set, and stops while the machine is suspended.
     #[default]
     Monotonic,
-    /// `CLOCK_REALTIME`: the wall clock, which may be set; the result says when it was.
+    /// `CLOCK_REALTIME`: the wall clock, which can be set; the result reports when it was.
     Realtime,
     /// `CLOCK_TAI`: the wall clock without leap seconds.
     Tai,
-    /// `CLOCK_BOOTTIME`: monotonic, and goes on while the machine is suspended.
+    /// `CLOCK_BOOTTIME`: monotonic, and continues while the machine is suspended.
     Boottime,
 }
 
-/// What a wake-up is late for.
+/// The reference for the lateness of a wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sleep {
-    /// A time on a fixed grid (`TIMER_ABSTIME`): being late once does not shift the next.
+    /// A time on a fixed grid (`TIMER_ABSTIME`): one late wake-up does not shift the next.
     #[default]
     Until,
-    /// A time counted from the last look at the clock: there is no schedule, so nothing can be missed.
+    /// A time relative to the last clock reading: there is no schedule, so nothing can be missed.
     For,
 }
 
-/// What `SCHED_DEADLINE` is asked for; the deadline is the end of the period.
+/// Parameters of `SCHED_DEADLINE`; the deadline equals the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadline {
-    /// What the thread may use of each period, in nanoseconds; the kernel takes 1,024 and more.
+    /// Runtime per period in nanoseconds; the kernel accepts 1,024 and more.
     pub runtime_ns: u64,
     /// The period, in nanoseconds.
     pub period_ns: u64,
 }
 
-/// What happens at a sample that is too long. Called on the sampling thread, in the sampler's process, right after the
-/// sample: it may write to descriptors that were opened before the measurement, and must not wait for anybody.
+/// Action at a sample that is too long. Called on the sampling thread, in the sampler process, right after the
+/// sample. It may write to descriptors that were opened before the measurement. It must not block.
 pub trait Trip: Sync {
     /// A sample was longer than the limit.
     fn hit(&self, hit: &Hit);
 }
 
-/// A sample that was too long.
+/// A sample that reached the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Late wake-up, or gap.
+    /// Whether it is a late wake-up or a gap.
     pub kind: Kind,
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// How late, or how long, in nanoseconds.
+    /// Its lateness or length, in nanoseconds.
     pub value_ns: u64,
-    /// What was too long, in nanoseconds.
+    /// The limit, in nanoseconds.
     pub limit_ns: u64,
-    /// When the thread looked, on `CLOCK_MONOTONIC`.
+    /// When the thread read the clock, on `CLOCK_MONOTONIC`.
     pub at_monotonic_ns: u64,
 }
 
-/// Ends the measurement at the first sample of a length.
+/// Ends the measurement at the first sample that reaches a limit.
 #[derive(Clone, Copy)]
 pub struct Break<'a> {
-    /// So late, or so long a gap, and above, in nanoseconds.
+    /// Minimum lateness or gap length, in nanoseconds.
     pub limit_ns: u64,
-    /// What happens then, besides the end of the measurement.
+    /// Action besides ending the measurement.
     pub trip: Option<&'a dyn Trip>,
 }

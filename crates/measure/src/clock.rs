@@ -1,4 +1,4 @@
-//! Clocks in nanoseconds, and times for people.
+//! Reads clocks in nanoseconds and formats times.
 
 use crate::{Clock, os};
 use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
@@ -16,7 +16,7 @@ impl Clock {
         }
     }
 
-    /// This clock now. No system call where the clock source can be read from user space.
+    /// Current time of this clock. No system call where the clock source can be read from user space.
     #[inline]
     pub(crate) fn now_ns(self) -> u64 {
         match self.id() {
@@ -29,7 +29,7 @@ impl Clock {
     /// Sleeps until a time on this clock: one system call.
     #[inline]
     pub(crate) fn sleep_until(self, at_ns: u64) {
-        // Signals are blocked; whatever else ends the sleep early is seen in the time that is read next.
+        // Signals are blocked. If the sleep ends early for another reason, the next clock reading shows it.
         match self.id() {
             Some(id) => drop(rustix::thread::clock_nanosleep_absolute(id, &timespec(at_ns))),
             None => os::sleep(libc::CLOCK_TAI, libc::TIMER_ABSTIME, at_ns),
@@ -52,12 +52,12 @@ pub(crate) fn monotonic_ns() -> u64 {
     nanos(clock_gettime(ClockId::Monotonic))
 }
 
-/// `CLOCK_MONOTONIC_RAW`: the hardware's pace, not slewed by time synchronisation.
+/// `CLOCK_MONOTONIC_RAW`: the hardware rate, not slewed by time synchronisation.
 pub(crate) fn raw_ns() -> u64 {
     nanos(clock_gettime(ClockId::MonotonicRaw))
 }
 
-/// What `CLOCK_MONOTONIC` is ahead of `CLOCK_MONOTONIC_RAW`, from the narrowest of several readings.
+/// `CLOCK_MONOTONIC` minus `CLOCK_MONOTONIC_RAW`, from the narrowest of several readings.
 pub(crate) fn ahead_ns() -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..16 {
@@ -70,7 +70,7 @@ pub(crate) fn ahead_ns() -> i64 {
     best.1
 }
 
-/// The wall clock now, as RFC 3339 in UTC.
+/// Current wall-clock time, as RFC 3339 in UTC.
 pub(crate) fn wall_time() -> String {
     machine::utc_text(u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0))
 }

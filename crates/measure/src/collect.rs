@@ -1,4 +1,4 @@
-//! The collector: starts the sampler process, empties its rings, and makes the result.
+//! The collector: starts the sampler process, drains its rings, and builds the result.
 
 mod assemble;
 mod clocks;
@@ -27,15 +27,15 @@ use std::time::Duration;
 /// Measures, and calls `progress` about every 50 ms on the calling thread.
 ///
 /// The caller's process is forked once. It should have a single thread: the child uses the allocator and
-/// starts threads, which the C libraries allow after a fork, but a lock that another thread of the caller holds
-/// elsewhere would stay locked in the child. The calling thread is kept off the measured CPUs meanwhile.
+/// starts threads, which the C libraries allow after a fork. A lock held by another thread of the caller
+/// would stay locked in the child. During the measurement the calling thread does not run on the measured CPUs.
 ///
-/// The request's `stop` is looked at every 50 ms; the partial result then has `complete` false. So it has when
-/// the sampler process is killed: what it had recorded is kept, and accounted for.
+/// The request's `stop` is checked every 50 ms; the partial result then has `complete` set to false. The same
+/// applies if the sampler process is killed: the samples it recorded are kept and accounted for.
 ///
 /// # Errors
-/// A request that makes no sense, a CPU that is offline or out of reach, or a system that refuses a process or
-/// shared memory. Everything less is a finding in the result.
+/// An invalid request, a CPU that is offline or not usable, or a system that refuses a process or
+/// shared memory. Every lesser problem is a finding in the result.
 pub fn run(
     request: &Request<'_>,
     root: &Root,
@@ -79,8 +79,8 @@ pub fn run(
     Ok(result)
 }
 
-/// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for
-/// seconds on a crowded housekeeping CPU; or for 65,536 gaps: at the drain's pace a million gaps per second. Less
+/// Room for all periods of a one-minute run at 1 kHz, because a non-real-time collector was observed to wait for
+/// seconds on a crowded housekeeping CPU; or for 65,536 gaps: a million gaps per second at the drain interval. Less
 /// per CPU on large machines, so that all rings together stay below about 64 MB.
 fn slots(lanes: &[Lane]) -> usize {
     let wanted = lanes.iter().map(|lane| match lane.kind {

@@ -1,7 +1,8 @@
-//! When a measurement does not represent the machine: each condition is a file here and a line of [`CONDITIONS`].
+//! Detects conditions under which a measurement does not represent the machine. Each condition is a file here and a line
+//! of [`CONDITIONS`].
 //!
-//! The numbers are right then, but another run, or the same run on the machine as it will be used, gives others. What
-//! could not be read is no condition.
+//! The numbers are correct then, but another run, or the same run on the machine in normal operation, gives others. Data
+//! that could not be read is not a condition.
 
 mod debug_kernel;
 mod governor;
@@ -21,30 +22,30 @@ use machine::{CpuId, CpuSet};
 pub(crate) use standing::Standing;
 use std::collections::BTreeMap;
 
-/// Everything that conditions are judged by.
+/// The input of all conditions.
 pub(crate) struct Scene<'a> {
-    /// What was measured.
+    /// The measured lanes.
     pub lanes: &'a [Lane],
     /// The machine.
     pub environment: &'a Environment,
-    /// What stood before the window.
+    /// The state before the window.
     pub standing: &'a Standing,
-    /// Whether a request held all CPUs out of deep idle states.
+    /// Whether a request blocked all CPUs from deep idle states.
     pub idle: Idle,
-    /// How busy each CPU was during the window, in percent; CPUs that are not known are left out.
+    /// Load of each CPU during the window, in percent; unknown CPUs are left out.
     pub loads: &'a BTreeMap<CpuId, f64>,
-    /// What the threads have found, in the order of the lanes.
+    /// The results of the threads, in the order of the lanes.
     pub threads: &'a [ThreadResult],
-    /// Per lane: how long its thread could have run during the window and did not, by the scheduler's account.
+    /// Per lane: how long its thread was runnable during the window without running, by the scheduler's statistics.
     pub waited_ns: &'a [Option<u64>],
 }
 
 /// Whether CPUs may enter deep idle states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Idle {
-    /// A request of ours keeps them out.
+    /// Our own request prevents them.
     Held,
-    /// Nobody keeps them out.
+    /// Nothing prevents them.
     Allowed,
 }
 
@@ -55,28 +56,28 @@ impl Scene<'_> {
     }
 }
 
-/// A condition under which a measurement says little of an isolated machine.
+/// A condition under which a measurement does not represent an isolated machine.
 pub(crate) struct Condition {
     /// The finding's identifier.
     pub id: &'static str,
-    /// A few words for the line that sums up.
+    /// Short text for the summary line.
     pub words: &'static str,
     /// What to do.
     pub fix: &'static str,
-    /// What it is about, and what was seen; `None` where all is well or nothing is known.
+    /// Its subject and what was found; `None` if the condition does not hold or the data is unknown.
     pub look: fn(&Scene<'_>) -> Option<Seen>,
 }
 
-/// What was seen where a condition holds.
+/// A detected condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// A CPU, a file.
+    /// For example a CPU or a file.
     pub subject: String,
-    /// A whole sentence.
+    /// A complete sentence.
     pub message: String,
 }
 
-/// Every condition that is looked for.
+/// All conditions that are checked.
 pub(crate) const CONDITIONS: &[Condition] = &[
     isolation::CONDITION,
     hypervisor::CONDITION,
@@ -105,7 +106,7 @@ pub(crate) fn notes(scene: &Scene<'_>) -> Vec<Note> {
     seen.collect()
 }
 
-/// A few words for a condition's identifier; `None` for one that is no condition.
+/// Short text for a condition's identifier; `None` for an unknown identifier.
 #[must_use]
 pub fn condition_words(id: &str) -> Option<&'static str> {
     let condition = CONDITIONS.iter().find(|condition| condition.id == id)?;

@@ -1,8 +1,8 @@
-//! A whole run described in a file, so that it can be repeated: what samples where, for how long, under which load.
+//! Parses a file that describes a whole run, so that it can be repeated: samplers, CPUs, durations and load.
 //!
-//! Two forms, told apart by their content: our own TOML, and systress's stanzas, as the article on `isolcpus` and
-//! cpusets shows them. Pure: text to a description. CPU expressions and policies stay text, in the grammar of the
-//! command line, with the place where they stand: what they mean is settled on a machine.
+//! There are two forms, distinguished by their content: our own TOML, and systress's stanzas as shown in the article on
+//! `isolcpus` and cpusets. Parsing has no side effects. CPU expressions and policies remain text, in the grammar of the
+//! command line, with their position in the file. They are resolved on the target machine.
 //!
 //! ```toml
 //! [main]
@@ -33,13 +33,13 @@ use machine::Nanos;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A file above this size is refused, in bytes.
+/// Maximum file size, in bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// Something, and where it stands in the file.
+/// A value and its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written<T> {
-    /// What stands there.
+    /// The value.
     pub value: T,
     /// Line, from 1.
     pub line: usize,
@@ -47,7 +47,7 @@ pub struct Written<T> {
     pub column: usize,
 }
 
-/// In which words a file is written.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Our TOML.
@@ -56,51 +56,51 @@ pub enum Form {
     Systress,
 }
 
-/// A run as a configuration file describes it.
+/// A run, as described by a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// The form it was written in.
+    /// Its form.
     pub form: Form,
     /// The conductor.
     pub main: Main,
-    /// What samples, in the order of the file. Never empty.
+    /// The samplers, in the order of the file. Never empty.
     pub samplers: Vec<Sampler>,
     /// Built-in loads.
     pub loads: Vec<BuiltIn>,
-    /// Programs that run beside.
+    /// Programs that run beside the measurement.
     pub programs: Vec<Program>,
-    /// What was understood but has no meaning here, in words.
+    /// Settings that were parsed but have no effect here.
     pub notes: Vec<String>,
 }
 
 /// The thread that starts everything and draws the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Main {
-    /// Where it runs, as a CPU expression.
+    /// Its CPUs, as a CPU expression.
     pub cpus: Option<Written<String>>,
-    /// How often the screen is drawn again.
+    /// The refresh interval of the screen.
     pub refresh: Duration,
-    /// Whose load the screen shows.
+    /// The CPUs whose load the screen shows.
     pub cpu_load: CpuLoad,
-    /// What becomes of its memory.
+    /// Whether its memory is locked.
     pub memory: Memory,
-    /// How the statistics are written where a sampler does not say.
+    /// The default format of the statistics.
     pub format: String,
 }
 
-/// Whose load the screen shows.
+/// The CPUs whose load the screen shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CpuLoad {
-    /// Nobody's.
+    /// No CPU.
     #[default]
     Hidden,
-    /// Every CPU's, and all together.
+    /// Every CPU, and the total.
     All,
-    /// These CPUs', as an expression, and all together.
+    /// These CPUs, as an expression, and the total.
     Of(Written<String>),
 }
 
-/// What becomes of the conductor's memory. The samplers' is always locked.
+/// Whether the conductor's memory is locked. The samplers' memory is always locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// It may be swapped.
@@ -110,7 +110,7 @@ pub enum Memory {
     Locked,
 }
 
-/// What a sampler asks.
+/// The question of a sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How late does it wake up?
@@ -118,7 +118,7 @@ pub enum Question {
         /// The period.
         interval: Duration,
     },
-    /// How often is it stopped?
+    /// How often is it interrupted?
     Noise {
         /// The shortest gap that counts.
         threshold: Duration,
@@ -128,76 +128,76 @@ pub enum Question {
 /// One sampler, or one on each of several CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// `timer_thread[0]`, or the name that the file gives.
+    /// `timer_thread[0]`, or the name from the file.
     pub name: Written<String>,
-    /// Its number among those of its kind: what systress prints as `Index`.
+    /// Its number among those of its kind: the `Index` that systress prints.
     pub index: u32,
-    /// What it asks.
+    /// Its question.
     pub question: Question,
-    /// Where, as a CPU expression.
+    /// Its CPUs, as a CPU expression.
     pub cpus: Option<Written<String>>,
     /// `fifo:99`, `other`: the grammar of `--policy`.
     pub policy: Option<Written<String>>,
-    /// How long; `None` until it is interrupted.
+    /// Its lifetime; `None` runs until it is interrupted.
     pub lifetime: Option<Duration>,
     /// Upper end of the histogram that a foreign format prints.
     pub histogram: Option<Nanos>,
-    /// Where its statistics go; `None` writes none.
+    /// The file for its statistics; `None` writes none.
     pub file: Option<PathBuf>,
-    /// In which format, by the names of `--format`; `None` is [`Main::format`].
+    /// The format, by the names of `--format`; `None` uses [`Main::format`].
     pub format: Option<Written<String>>,
 }
 
-/// A load of quietcore's own that runs beside the measurement.
+/// A built-in load of quietcore that runs during the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Which.
+    /// The kind of load.
     pub kind: LoadKind,
-    /// Where, as a CPU expression; `None` is every CPU that nothing is measured on.
+    /// Its CPUs, as a CPU expression; `None` is every CPU that is not measured.
     pub cpus: Option<Written<String>>,
 }
 
-/// What happens when a program has ended.
+/// What happens after a program has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum After {
     /// Nothing.
     #[default]
     Leave,
-    /// It is started again, so that the load stays the same.
+    /// It is restarted, so that the load remains constant.
     Respawn,
     /// The run ends.
     End,
 }
 
-/// A program that runs beside.
+/// A program that runs beside the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// `program[0]`, or the name that the file gives.
+    /// `program[0]`, or the name from the file.
     pub name: Written<String>,
     /// The program and its arguments; never empty.
     pub command: Written<Vec<String>>,
-    /// Where, as a CPU expression.
+    /// Its CPUs, as a CPU expression.
     pub cpus: Option<Written<String>>,
     /// `other`, `fifo:10`: the grammar of `--policy`.
     pub policy: Option<Written<String>>,
-    /// The cgroup that it is started in, as a path below the cpuset hierarchy (`/rt`).
+    /// The cgroup in which it starts, as a path below the cpuset hierarchy (`/rt`).
     pub cgroup: Option<Written<String>>,
-    /// Where its standard output goes; `None` is ours.
+    /// The file for its standard output; `None` inherits ours.
     pub output: Option<PathBuf>,
-    /// Where its standard error goes; `None` is ours.
+    /// The file for its standard error; `None` inherits ours.
     pub errors: Option<PathBuf>,
-    /// After exit status 0.
+    /// Action after exit status 0.
     pub after_success: After,
-    /// After any other end.
+    /// Action after any other end.
     pub after_failure: After,
-    /// When it is ended, counted from its start.
+    /// When it is terminated, counted from its start.
     pub lifetime: Option<Duration>,
 }
 
-/// Reads a description in either form.
+/// Parses a description in either form.
 ///
 /// # Errors
-/// What is wrong first, with its line and column.
+/// The first problem, with its line and column.
 pub fn parse(bytes: &[u8]) -> Result<Configuration, ConfigurationError> {
     if bytes.len() > MOST_BYTES {
         return Err(ConfigurationError::of_file(

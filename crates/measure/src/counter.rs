@@ -1,4 +1,4 @@
-//! The fastest counter that can be trusted, and how its ticks become nanoseconds.
+//! Selects the fastest trustworthy counter, and converts its ticks to nanoseconds.
 
 pub(crate) mod invariance;
 pub(crate) mod kernel_rate;
@@ -20,8 +20,8 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The best counter on this machine with this clock source. The TSC only where it runs at one pace in
-    /// every state (CPUID 0x8000_0007, bit 8 of EDX) and the kernel itself trusts it.
+    /// The best counter on this machine with this clock source. The TSC is used only if its rate is constant in
+    /// every power state (CPUID 0x8000_0007, bit 8 of EDX) and the kernel itself trusts it.
     pub(crate) fn best(clocksource: Option<&str>) -> Source {
         let trusted = matches!(
             clocksource,
@@ -54,17 +54,17 @@ impl Source {
         }
     }
 
-    /// Reads it once, after everything that stands before it: a processor may read the TSC ahead of a load.
+    /// Reads it once, after all preceding instructions: a processor may read the TSC ahead of a load.
     pub(crate) fn read_ordered(self) -> u64 {
         #[cfg(target_arch = "x86_64")]
         if self == Source::Tsc {
-            // SAFETY: SSE2, which every x86-64 processor has. Linux makes it wait for all loads on AMD too.
+            // SAFETY: SSE2, which every x86-64 processor has. Linux makes lfence wait for all loads on AMD too.
             unsafe { core::arch::x86_64::_mm_lfence() };
         }
         self.read()
     }
 
-    /// The counter and the raw clock at the same moment: the narrowest of several readings.
+    /// Reads the counter and the raw clock at the same moment: the narrowest of several readings.
     pub(crate) fn pair(self) -> Pair {
         let mut best = (u64::MAX, Pair::default());
         for _ in 0..16 {
@@ -105,11 +105,11 @@ pub(crate) struct Pair {
     pub ticks: u64,
     /// `CLOCK_MONOTONIC_RAW`.
     pub raw_ns: u64,
-    /// Between the two readings of the clock around that of the counter.
+    /// Time between the two clock readings around the counter reading.
     pub width_ns: u64,
 }
 
-/// How many nanoseconds a tick has, as a fraction: nothing is rounded to MHz.
+/// Nanoseconds per tick as a fraction, not rounded to MHz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
     ns: u64,
@@ -117,10 +117,10 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Ticks that are nanoseconds.
+    /// For ticks that are nanoseconds.
     pub(crate) const NANOSECONDS: Pace = Pace { ns: 1, ticks: 1 };
 
-    /// The slope between two moments; `None` when no time passed between them.
+    /// The slope between two moments; `None` if no time passed between them.
     pub(crate) fn between(start: Pair, end: Pair) -> Option<Pace> {
         let pace = Pace {
             ns: end.raw_ns.checked_sub(start.raw_ns)?,
@@ -129,12 +129,12 @@ impl Pace {
         (pace.ns > 0 && pace.ticks > 0).then_some(pace)
     }
 
-    /// Ticks as nanoseconds, to the nearest.
+    /// Converts ticks to nanoseconds, rounded to the nearest.
     pub(crate) fn to_ns(self, ticks: u64) -> u64 {
         scale(ticks, self.ns, self.ticks)
     }
 
-    /// Nanoseconds as ticks, to the nearest.
+    /// Converts nanoseconds to ticks, rounded to the nearest.
     pub(crate) fn to_ticks(self, ns: u64) -> u64 {
         scale(ns, self.ticks, self.ns)
     }
@@ -156,7 +156,7 @@ fn scale(value: u64, by: u64, over: u64) -> u64 {
     u64::try_from(exact).unwrap_or(u64::MAX)
 }
 
-/// A counter known at compile time, so that the loop has no branch for it.
+/// A counter known at compile time, so that the loop needs no branch to select it.
 pub(crate) trait Count {
     /// The counter now.
     fn now() -> u64;
@@ -181,7 +181,7 @@ impl Count for Tsc {
     #[inline(always)]
     fn now() -> u64 {
         // SAFETY: every x86-64 processor has the instruction; Linux allows it in user space unless a process
-        // asked otherwise with PR_SET_TSC, which we do not.
+        // disables it with PR_SET_TSC, which we do not.
         unsafe { core::arch::x86_64::_rdtsc() }
     }
 
@@ -197,7 +197,7 @@ impl Count for Cntvct {
     fn now() -> u64 {
         let ticks: u64;
         // SAFETY: Linux lets user space read the virtual counter wherever it is the clock source (the vDSO
-        // does the same). The barrier keeps the processor from reading it ahead of time.
+        // does the same). The barrier prevents the processor from reading it early.
         unsafe {
             core::arch::asm!("isb", "mrs {ticks}, cntvct_el0", ticks = out(reg) ticks, options(nomem, nostack))
         };

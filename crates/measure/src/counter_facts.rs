@@ -1,4 +1,4 @@
-//! What is known about the counter besides what the samplers read: asked before the window and after it.
+//! Collects facts about the counter that the samplers do not read, before and after the window.
 
 use crate::counter::kernel_rate::{self, Rate};
 use crate::counter::offset::{self, Offset};
@@ -10,16 +10,16 @@ use crate::{Environment, Kind, Level, Note, os};
 use machine::{CpuId, CpuSet};
 use root::Root;
 
-/// All of it. What was not asked, or not answered, is unknown.
+/// The facts. What was not read is unknown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// What the kernel takes the counter's frequency for.
+    /// The counter frequency that the kernel assumes.
     pub rate: Option<Rate>,
-    /// Per lane: how far its CPU's counter is from that of a CPU that is not measured.
+    /// Per lane: offset of its CPU's counter from that of a CPU that is not measured.
     pub offsets: Vec<Option<Offset>>,
-    /// The clock source after the window; before it, that of the environment.
+    /// The clock source after the window; the environment has the one before it.
     pub clocksource: Option<String>,
-    /// What the kernel said when it stopped trusting the TSC.
+    /// The kernel's message when it stopped trusting the TSC.
     pub distrust: Option<String>,
 }
 
@@ -30,7 +30,7 @@ const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_cloc
 const DISTRUST: &[&str] = &["Marking TSC unstable", "Marking clocksource 'tsc"];
 
 impl Facts {
-    /// Before the window, while all threads are ready and sleep.
+    /// Reads the facts before the window, while all threads are ready and sleep.
     pub(crate) fn before(job: &Job<'_>, root: &Root, environment: &Environment) -> Facts {
         Facts {
             rate: kernel_rate::rate(job.counter, root),
@@ -40,7 +40,7 @@ impl Facts {
         }
     }
 
-    /// After it: the kernel may have changed its mind about the counter meanwhile.
+    /// Reads them after the window: the kernel may have stopped trusting the counter during the measurement.
     pub(crate) fn after(&mut self, root: &Root) {
         let now = root.value(CURRENT).ok().flatten();
         if now != self.clocksource {
@@ -49,7 +49,7 @@ impl Facts {
         self.clocksource = now.or(self.clocksource.take());
     }
 
-    /// What is to be said about the clock source.
+    /// Findings about the clock source.
     pub(crate) fn notes(&self, environment: &Environment, counter: Source) -> Vec<Note> {
         let mut notes = Vec::new();
         if let (Some(then), Some(now)) = (&environment.clocksource, &self.clocksource)
@@ -89,7 +89,7 @@ fn distrust(root: &Root) -> Option<String> {
     log.iter().find(says_so).cloned()
 }
 
-/// From one CPU that is not measured to each that is. All the threads that are not asked sleep.
+/// Offsets from one CPU that is not measured to each measured one. All other threads sleep.
 fn offsets(job: &Job<'_>) -> Vec<Option<Offset>> {
     let measured: CpuSet = job.lanes.iter().map(|lane| lane.cpu).collect();
     let place = aside(&measured);
@@ -106,7 +106,7 @@ fn offsets(job: &Job<'_>) -> Vec<Option<Offset>> {
     offsets.collect()
 }
 
-/// A CPU that we may use and do not measure.
+/// A usable CPU that is not measured.
 fn aside(measured: &CpuSet) -> Option<CpuId> {
     os::allowed().ok()?.minus(measured).first()
 }

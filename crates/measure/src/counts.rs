@@ -1,7 +1,7 @@
-//! What was counted for each measured CPU over the run, each with where the number comes from, or why there is none.
+//! Counts events on each measured CPU over the run. Each count has its source, or a reason why it is missing.
 //!
-//! What a CPU must be asked for itself (its registers) is read before the window and after it, never in between:
-//! reading it sends the CPU an interrupt. The samplers sleep then, so no gap of it is counted.
+//! Registers that a CPU must read itself are read before and after the window, never during it:
+//! reading them sends the CPU an interrupt. The samplers sleep then, so it causes no recorded gap.
 
 mod own;
 mod rt_throttled;
@@ -16,32 +16,32 @@ use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 use std::collections::BTreeMap;
 
-/// A number, or why there is none.
+/// A number, or the reason why it is missing.
 pub(crate) type Known = Result<u64, String>;
 
-/// One thing that is counted.
+/// One kind of count.
 pub(crate) struct Row {
     /// Its name in results.
     pub name: &'static str,
-    /// What the number is a number of; `ns` for a time.
+    /// The unit of the number; `ns` for a time.
     pub unit: &'static str,
-    /// Where it comes from; `#` is the CPU's number.
+    /// The source; `#` is the CPU's number.
     pub source: &'static str,
-    /// How the number is come by.
+    /// How the number is obtained.
     pub way: Way,
 }
 
-/// How a number is come by.
+/// How a number is obtained.
 pub(crate) enum Way {
-    /// A counter of each CPU: what it grew by from before the window to after it.
+    /// A counter of each CPU: its increase from before the window to after it.
     Grown(fn(&Root, &CpuSet) -> BTreeMap<CpuId, Known>),
-    /// Something that is so or not: how often it was so in the two looks before and after.
+    /// A condition that holds or not: how often it held in the two readings before and after.
     Seen(fn(&Root, &CpuSet) -> BTreeMap<CpuId, Known>),
-    /// It follows from what the thread has found.
+    /// Derived from the thread's result.
     Found(fn(&ThreadResult, &Limits) -> Known),
 }
 
-/// All that is counted.
+/// All counts.
 #[rustfmt::skip] // One line each.
 pub(crate) const ROWS: &[Row] = &[
     smi::ROW,
@@ -56,12 +56,12 @@ pub(crate) const ROWS: &[Row] = &[
     own::INVOLUNTARY,
 ];
 
-/// All counters that must be asked for, at one moment: by their names.
+/// All counters that must be read, at one moment, by name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Look(BTreeMap<&'static str, BTreeMap<CpuId, Known>>);
 
 impl Look {
-    /// Asks the machine for all counters of these CPUs, at one moment.
+    /// Reads all counters of these CPUs.
     pub(crate) fn take(root: &Root, cpus: &CpuSet) -> Look {
         let asked = ROWS.iter().filter_map(|row| match row.way {
             Way::Grown(ask) | Way::Seen(ask) => Some((row.name, ask(root, cpus))),
@@ -78,7 +78,7 @@ impl Look {
     }
 }
 
-/// What was counted for one thread. `looks` are those before and after the window.
+/// The counts of one thread. `looks` are the readings before and after the window.
 pub(crate) fn counts(result: &ThreadResult, limits: &Limits, looks: Option<[&Look; 2]>) -> Vec<Count> {
     ROWS.iter().map(|row| count(row, result, limits, looks)).collect()
 }
@@ -111,12 +111,12 @@ fn count(row: &Row, result: &ThreadResult, limits: &Limits, looks: Option<[&Look
     }
 }
 
-/// For each CPU by itself.
+/// Reads the number of each CPU individually.
 fn each(cpus: &CpuSet, ask: impl Fn(CpuId) -> Known) -> BTreeMap<CpuId, Known> {
     cpus.iter().map(|cpu| (cpu, ask(cpu))).collect()
 }
 
-/// A number in a file; where there is none, why, in the words of who knows what the file is.
+/// Reads a number from a file. If it is missing, returns the reason that the caller gave.
 fn number_in(root: &Root, path: &str, absent: &str) -> Known {
     match root.value(path) {
         Ok(Some(text)) => text.parse().map_err(|_| format!("{path} holds no number")),

@@ -1,36 +1,36 @@
-//! What came when: the time cut into parts of equal length, each with its sum or its largest value. Nothing has to be known of the
-//! length of a run before, and it costs the same memory for ten gaps and for ten million: a run that goes on doubles the parts.
+//! Records values over time: equal intervals, each with its sum or its largest value. The length of the run need not be known in
+//! advance, and memory use is constant: as a run continues, the interval length doubles.
 
 use crate::OverTime;
 use crate::counter::Pace;
 
-/// Most parts; at least half as many are used of a long run.
+/// Maximum number of intervals; a long run uses at least half of them.
 const MOST: usize = 256;
 
-/// The shortest part, as a power of two: about a million ticks, which is a millisecond or less.
+/// The shortest interval, as a power of two: about a million ticks, which is a millisecond or less.
 const SHORTEST: u32 = 20;
 
-/// What stands for a part.
+/// The value of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stands {
-    /// All of it together: time that was taken.
+    /// The sum: time that was taken.
     Sum,
-    /// The worst of it: how late.
+    /// The maximum: lateness.
     Largest,
 }
 
-/// One thread's, in its own ticks.
+/// The course of one thread, in its own ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     stands: Stands,
     begins: Option<u64>,
-    /// Ticks of a part, as a power of two.
+    /// Ticks per interval, as a power of two.
     log2: u32,
     parts: Vec<u64>,
 }
 
 impl Course {
-    /// Nothing yet.
+    /// An empty course.
     pub(crate) fn new(stands: Stands) -> Course {
         Course {
             stands,
@@ -40,7 +40,7 @@ impl Course {
         }
     }
 
-    /// Takes a value that belongs to one moment or, for a sum, to the time that it lasted.
+    /// Adds a value that belongs to one moment or, for a sum, to its duration.
     pub(crate) fn add(&mut self, at: u64, value: u64) {
         let since = at.saturating_sub(*self.begins.get_or_insert(at));
         let end = match self.stands {
@@ -56,13 +56,13 @@ impl Course {
         }
     }
 
-    /// Takes back what was added and turned out to be somebody else's doing.
+    /// Removes a value that was added and turned out to have another cause.
     pub(crate) fn remove(&mut self, at: u64, value: u64) {
         let since = at.saturating_sub(self.begins.unwrap_or(at));
         self.each(since, value, u64::saturating_sub);
     }
 
-    /// What it comes to, for a window that began at `start`; `None` when nothing came.
+    /// The result for a window that started at `start`; `None` if it is empty.
     pub(crate) fn over_time(&self, pace: Pace, start: u64) -> Option<OverTime> {
         Some(OverTime {
             begins_ns: pace.to_ns(self.begins?.saturating_sub(start)),
@@ -71,7 +71,7 @@ impl Course {
         })
     }
 
-    /// Every part has the place of two.
+    /// Doubles the interval length by merging pairs.
     fn double(&mut self) {
         let both = |pair: &[u64]| match self.stands {
             Stands::Sum => pair.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
@@ -91,7 +91,7 @@ impl Course {
         }
     }
 
-    /// Gives each part what of the time lies in it.
+    /// Distributes a duration over the intervals that it overlaps.
     fn each(&mut self, since: u64, value: u64, change: impl Fn(u64, u64) -> u64) {
         let (mut from, end) = (since, since.saturating_add(value));
         while from < end {

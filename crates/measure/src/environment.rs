@@ -1,11 +1,11 @@
-//! Where a result was measured: stored with every result, because a number without its machine means nothing.
+//! Describes the measured machine. It is stored with every result, because a result is meaningless without its machine.
 
 use machine::{CpuSet, Machine, Preemption};
 use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The machine, as far as it decides what latencies mean. `None` is unknown.
+/// The properties of the machine that affect latencies. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
     /// Version of this tool.
@@ -14,27 +14,27 @@ pub struct Environment {
     pub release: Option<String>,
     /// Preemption model.
     pub preemption: Option<Preemption>,
-    /// The boot line.
+    /// The kernel command line.
     pub cmdline: Option<String>,
     /// The processor's name.
     pub model_name: Option<String>,
     /// The hypervisor, where the machine is a guest.
     pub hypervisor: Option<String>,
-    /// Whether the processor is known to be emulated in software. Then no latency means anything.
+    /// Whether the processor is known to be emulated in software. Latencies are meaningless then.
     pub emulated: bool,
     /// The current clock source.
     pub clocksource: Option<String>,
-    /// CPUs that run.
+    /// Online CPUs.
     pub online: CpuSet,
-    /// CPUs taken out of the scheduler's domains at boot.
+    /// CPUs excluded from the scheduler's domains at boot.
     pub boot_isolated: Option<CpuSet>,
     /// CPUs whose tick may stop.
     pub nohz_full: Option<CpuSet>,
     /// CPUs in cpuset partitions without load balancing.
     pub partitioned: Option<CpuSet>,
-    /// Frequency governors in use, without repetition; `None` where there is no frequency scaling.
+    /// Frequency governors in use, without duplicates; `None` where there is no frequency scaling.
     pub governor: Option<String>,
-    /// What the kernel is built to check itself with, as options of its configuration; `None` where that is unknown.
+    /// Debug options of the kernel configuration; `None` if unknown.
     #[serde(default)]
     pub debug_options: Option<Vec<String>>,
     /// `kernel.sched_rt_runtime_us`; -1 is unlimited.
@@ -42,9 +42,9 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// From a machine and the few files that the model does not hold.
+    /// Builds it from a machine and the few files that the model does not hold.
     ///
-    /// Reads no `scaling_cur_freq`: the governor's name is kept in memory, the frequency would be asked from
+    /// Does not read `scaling_cur_freq`: the governor's name is kept in memory, but the frequency would be read on
     /// the CPU itself.
     #[must_use]
     pub fn of(machine: &Machine, root: &Root, tool_version: &str) -> Environment {
@@ -82,8 +82,8 @@ impl Environment {
     }
 }
 
-/// Options that make the paths of the kernel several times as long (`lib/Kconfig.debug`, `lib/Kconfig.k*san`). What
-/// distributions build in without such a price (KFENCE, DEBUG_INFO) is not among them.
+/// Options that make the kernel's code paths several times as long (`lib/Kconfig.debug`, `lib/Kconfig.k*san`). Options
+/// that distributions enable without such a cost (KFENCE, DEBUG_INFO) are not listed.
 const DEBUG_OPTIONS: &[&str] = &[
     "CONFIG_PROVE_LOCKING",
     "CONFIG_LOCKDEP",
@@ -131,8 +131,8 @@ fn governor(root: &Root) -> Option<String> {
     (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
 }
 
-/// The model knows the emulator by the names of its CPUs. Where QEMU gives its CPU another name, it still
-/// signs itself in the leaf that every hypervisor has.
+/// The model recognises the emulator by the names of its CPUs. Where QEMU's CPU has another name, QEMU still
+/// identifies itself in the hypervisor leaf.
 fn is_emulated(hypervisor: Option<&str>, root: &Root) -> bool {
     hypervisor == Some("tcg") || (root.origin() == Origin::Live && signature() == Some(*b"TCGTCGTCGTCG"))
 }
@@ -140,7 +140,7 @@ fn is_emulated(hypervisor: Option<&str>, root: &Root) -> bool {
 #[cfg(target_arch = "x86_64")]
 fn signature() -> Option<[u8; 12]> {
     use core::arch::x86_64::__cpuid;
-    // Bit 31 of leaf 1, ECX: a hypervisor is there and has leaf 0x4000_0000.
+    // Bit 31 of leaf 1, ECX: a hypervisor is present and provides leaf 0x4000_0000.
     if __cpuid(1).ecx & (1 << 31) == 0 {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Why a measurement could not be made.
+//! Errors that prevent a measurement.
 
 use crate::Lane;
 use crate::rights::{about_refused_policy, may_be_nice};
@@ -6,23 +6,23 @@ use machine::{CpuId, CpuSet};
 use root::{Failure, Root, RootError, Status};
 use std::fmt;
 
-/// An error of this crate. What only limits the meaning of the numbers is a finding in the result instead.
+/// An error of this crate. Problems that only limit the meaning of the numbers are findings in the result.
 #[derive(Debug)]
 pub enum MeasureError {
-    /// A request that makes no sense.
+    /// An invalid request.
     Request {
-        /// The part of the request.
+        /// The invalid part of the request.
         what: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
-        /// What would be right.
+        /// A valid alternative.
         next: String,
     },
     /// A CPU that is not online.
     Offline {
         /// The CPU.
         cpu: CpuId,
-        /// The CPUs that are.
+        /// The CPUs that are online.
         online: CpuSet,
     },
     /// A CPU that the sampler may not use (EINVAL of `sched_setaffinity`).
@@ -38,73 +38,73 @@ pub enum MeasureError {
         cpu: CpuId,
         /// EPERM or EBUSY, mostly.
         errno: i32,
-        /// What stands in the way.
+        /// The reason.
         why: &'static str,
         /// What to do.
         next: &'static str,
     },
-    /// The kernel refused a policy that was asked for.
+    /// The kernel refused the requested policy.
     Policy {
         /// The CPU.
         cpu: CpuId,
-        /// The policy and its priority, as the option has them.
+        /// The policy and its priority, as on the command line.
         policy: String,
         /// EPERM, mostly.
         errno: i32,
-        /// What stands in the way.
+        /// The reason.
         why: String,
         /// What to do.
         next: String,
     },
-    /// The request that keeps CPUs out of deep idle states was refused, and was required.
+    /// The request that blocks CPUs from deep idle states was refused, but is required.
     IdleStates {
         /// EACCES or ENOENT, mostly.
         errno: i32,
     },
-    /// The samplers did not get ready, and did not wait for a CPU either: they slept or were stopped, or had the CPU.
+    /// The samplers did not get ready, and did not wait for a CPU: they slept, were stopped, or had the CPU.
     Stuck {
         /// The CPUs.
         cpus: CpuSet,
     },
-    /// The samplers could have run all the while, and others had their CPUs.
+    /// The samplers were ready to run, but other tasks had their CPUs.
     Starved {
         /// The CPUs.
         cpus: CpuSet,
-        /// How long they were waited for, in seconds.
+        /// How long the samplers were waited for, in seconds.
         waited_s: u64,
-        /// Time on a CPU that all of them together had, in milliseconds.
+        /// Total CPU time of all of them, in milliseconds.
         ran_ms: u64,
     },
-    /// The samplers could have run all the while, and nobody can say who had their CPUs: this kernel keeps no account of
-    /// threads, as those without `CONFIG_SCHED_INFO` do not.
+    /// The samplers were ready to run, but it is unknown which tasks had their CPUs: this kernel keeps no scheduler
+    /// statistics of threads, like those without `CONFIG_SCHED_INFO`.
     Unaccounted {
         /// The CPUs.
         cpus: CpuSet,
-        /// How long they were waited for, in seconds.
+        /// How long the samplers were waited for, in seconds.
         waited_s: u64,
     },
     /// The sampler could not be moved into its partition.
     Join {
-        /// What the caller's function said.
+        /// The error of the caller's function.
         why: String,
     },
-    /// The operating system refused something that the measurement cannot do without.
+    /// The operating system refused something that the measurement requires.
     Os {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
         /// The errno.
         errno: i32,
     },
     /// A program of the run could not be started.
     Program {
-        /// What the description calls it.
+        /// Its name in the description.
         name: String,
-        /// What was tried.
+        /// The operation that failed.
         what: String,
         /// The errno.
         errno: i32,
     },
-    /// The sampler process ended before it had begun.
+    /// The sampler process ended before it started sampling.
     Sampler {
         /// Exit status or signal.
         how: String,
@@ -114,7 +114,7 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// What a refusal of another policy means.
+    /// Explains the refusal of another policy.
     pub(crate) fn policy(lane: &Lane, errno: i32, root: &Root) -> MeasureError {
         let (why, next) = about_refused_policy(lane, errno, root);
         MeasureError::Policy {
@@ -129,9 +129,9 @@ impl MeasureError {
         }
     }
 
-    /// What a refusal of `SCHED_DEADLINE` means. A deadline task may use all CPUs of its root domain, or it gets no
-    /// deadline (`__sched_setscheduler` in `kernel/sched/syscalls.c`): one that is pinned to a CPU needs a domain of
-    /// that CPU alone, or a kernel that admits without counting (`sched_rt_runtime_us` -1).
+    /// Explains the refusal of `SCHED_DEADLINE`. The kernel accepts a deadline task only if its affinity covers its whole root
+    /// domain (`__sched_setscheduler` in `kernel/sched/syscalls.c`). A task pinned to one CPU needs a domain of
+    /// that CPU alone, or a kernel without admission control (`sched_rt_runtime_us` -1).
     pub(crate) fn deadline(cpu: CpuId, errno: i32, root: &Root) -> MeasureError {
         let (why, next) = match errno {
             libc::EPERM if !may_be_nice(root) => (
@@ -161,14 +161,14 @@ impl MeasureError {
     }
 }
 
-/// What to do where nothing better is known.
+/// Generic advice.
 pub(crate) const LOOK: &str = "look at what is named above, then try again";
 
-/// Where time on a CPU may have gone.
+/// Possible users of the CPU time.
 const WHO_HAS_IT: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
 
 impl MeasureError {
-    /// Why, and what to do next.
+    /// The cause, and what to do next.
     fn why_and_next(&self) -> (String, String) {
         let (why, next): (String, &str) = match self {
             MeasureError::Request { what, why, next } => (format!("{what}: {why}"), next),
@@ -279,7 +279,7 @@ impl From<RootError> for MeasureError {
     }
 }
 
-/// Why, and what to do next, on one line.
+/// The cause, and what to do next, on one line.
 impl fmt::Display for MeasureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.why_and_next() {

@@ -1,4 +1,4 @@
-//! What limits the meaning of a measurement, said in words.
+//! Findings about conditions that limit the meaning of a measurement.
 
 use crate::Lane;
 use crate::result::Moment;
@@ -9,7 +9,7 @@ use crate::{
 use machine::{CpuId, CpuSet, Nanos, Policy};
 use root::Root;
 
-/// Builds a note; the texts are whole sentences.
+/// Builds a note; its texts are complete sentences.
 pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
     Note {
         id: id.to_owned(),
@@ -24,7 +24,7 @@ fn os_text(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
 }
 
-/// A result that does not cover the planned time, because it is made in between or somebody stopped it.
+/// A result that does not cover the planned time, because it is intermediate or the run was stopped.
 pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option<Note> {
     match (moment, stopped_after_ns) {
         (Moment::Passing, _) => Some(note(
@@ -46,7 +46,7 @@ pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option
     }
 }
 
-/// A sampler process that did not live to its end.
+/// A sampler process that died early.
 pub(crate) fn about_death(how: &str, system_calls: SystemCalls) -> Note {
     note(
         Level::Error,
@@ -64,7 +64,7 @@ pub(crate) fn about_death(how: &str, system_calls: SystemCalls) -> Note {
     )
 }
 
-/// A sampler that had to be ended.
+/// A sampler that had to be killed.
 pub(crate) fn about_overdue() -> Note {
     note(
         Level::Error,
@@ -76,7 +76,7 @@ pub(crate) fn about_overdue() -> Note {
     )
 }
 
-/// A sample that was too long, and ended it.
+/// A sample above the limit that ended the measurement.
 pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
     let broke = broke?;
     let (what, late) = match broke.kind {
@@ -111,7 +111,7 @@ pub(crate) fn about_offline(gone: &CpuSet) -> Note {
     )
 }
 
-/// The machine itself.
+/// Findings about the machine.
 pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: counter::Source) -> Vec<Note> {
     let mut notes = Vec::new();
     if environment.emulated {
@@ -147,9 +147,9 @@ pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: coun
     notes
 }
 
-/// A counter that is not where the others are: times of two CPUs cannot be compared.
+/// A counter with an offset from the others: times of two CPUs cannot be compared.
 pub(crate) fn about_counter(cpu: CpuId, counter: &Counter) -> Option<Note> {
-    /// More than this changes the order of what happens on two CPUs.
+    /// A larger offset changes the apparent order of events on two CPUs.
     const APART_NS: u64 = 1_000;
     let offset = counter.offset?;
     let certain = offset
@@ -173,7 +173,7 @@ pub(crate) fn about_counter(cpu: CpuId, counter: &Counter) -> Option<Note> {
     })
 }
 
-/// The memory of the sampler.
+/// Findings about the sampler's memory.
 pub(crate) fn about_memory(locked: i32) -> Option<Note> {
     (locked != 1).then(|| {
         note(
@@ -198,7 +198,7 @@ pub(crate) fn about_memory(locked: i32) -> Option<Note> {
     })
 }
 
-/// The request for idle states.
+/// Findings about the request for idle states.
 pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Note> {
     let errno = refused.filter(|_| wanted == IdleStates::Hold)?;
     Some(note(
@@ -210,7 +210,7 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
     ))
 }
 
-/// One thread's policy.
+/// Findings about one thread's policy.
 pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root: &Root) -> Option<Note> {
     (errno != 0).then(|| {
         let (why, fix) = rights::about_refused_policy(lane, errno, root);
@@ -227,7 +227,7 @@ pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root:
     })
 }
 
-/// What the numbers of one thread show about themselves.
+/// Findings about the quality of one thread's numbers.
 pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     let mut notes = Vec::new();
     let cpu = format!("cpu{}", result.cpu);
@@ -318,7 +318,7 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     notes
 }
 
-/// A real-time thread that never sleeps on a kernel that does not stop it.
+/// A real-time thread that never sleeps, on a kernel that does not throttle it.
 pub(crate) fn about_starvation(request: &Request<'_>) -> Option<Note> {
     let spins = |lane: &&Lane| lane.kind == Kind::Noise && matches!(lane.policy, Policy::Fifo | Policy::Rr);
     let cpus: CpuSet = request.lanes.iter().filter(spins).map(|lane| lane.cpu).collect();

@@ -1,4 +1,4 @@
-//! Turns a track and what was collected from it into a result.
+//! Converts a track and its collected samples to a result.
 
 mod counter;
 
@@ -21,23 +21,23 @@ use observe::Activity;
 use root::Root;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is known about the window from outside.
+/// Data about the window that does not come from the samplers.
 pub(crate) struct Closing<'a> {
     /// The machine's files.
     pub root: &'a Root,
-    /// Whether it is over.
+    /// Whether the measurement is over.
     pub moment: Moment,
-    /// What the counters say about the window.
+    /// The kernel's counters for the window.
     pub activity: Option<&'a Activity>,
     /// What is known about the counter.
     pub facts: &'a Facts,
-    /// What was counted before the window and after it.
+    /// The counts before the window and after it.
     pub looks: Option<[&'a Look; 2]>,
-    /// Most gaps that are listed per CPU.
+    /// Maximum number of listed gaps per CPU.
     pub gaps: usize,
 }
 
-/// The result of one thread, and what is to be said about it.
+/// The result of one thread, and the findings about it.
 pub(crate) fn thread(
     job: &Job<'_>,
     place: usize,
@@ -92,7 +92,7 @@ pub(crate) fn thread(
     (result, notes)
 }
 
-/// A thread of which nothing is known but its samples.
+/// A thread of which only the samples are known.
 pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
     ThreadResult {
         kind,
@@ -145,7 +145,7 @@ pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
     }
 }
 
-/// What the window was, whether or not its sampler lived to its end.
+/// The window, whether or not its sampler finished.
 struct Window {
     pace: Pace,
     start: u64,
@@ -160,11 +160,11 @@ struct Window {
 impl Window {
     fn of(job: &Job<'_>, lane: &Lane, track: &Track, samples: &Accumulator, closing: &Closing<'_>) -> Window {
         let state = track.state.0.load(Ordering::Acquire);
-        // In passing, a sampler may finish between the emptying of its ring and here.
+        // In an intermediate result, a sampler may finish between the drain of its ring and here.
         let is_done = state == state::DONE && closing.moment == Moment::End;
         let last = samples.last();
         let pace = pace(job, lane, track, closing.moment);
-        // A thread that is gone published its losses with its last sample.
+        // A thread that died published its losses with its last sample.
         let missed = if is_done {
             get(&track.missed)
         } else {
@@ -224,12 +224,12 @@ impl Window {
     }
 }
 
-/// Whether a thread's own report counts. In passing it does not, even where one has just finished.
+/// Whether a thread's own report is used. Intermediate results do not use it, even if a thread has just finished.
 fn is_done(track: &Track, moment: Moment) -> bool {
     track.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End
 }
 
-/// The slope of a thread's ticks over its window. One that did not live to take its last reading gets one now.
+/// The tick rate of a thread over its window. If the thread died before its last reading, the counter is read now.
 pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) -> Pace {
     if job.source(lane) == Source::Monotonic {
         return Pace::NANOSECONDS;
@@ -250,7 +250,7 @@ pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) ->
     Pace::between(start, end).unwrap_or(Pace::NANOSECONDS)
 }
 
-/// What the run proves about the claim, or about its largest sample. What nobody saw counts as above the limit.
+/// What the run proves about the claim, or about its largest sample. Lost samples count as above the limit.
 pub(crate) fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<Proof> {
     let (trials, unseen) = match (lane.kind, &result.schedule) {
         (Kind::Noise, _) => (None, result.missed),
@@ -272,7 +272,7 @@ pub(crate) fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) 
     proof(limit_ns, seen, lane.claim)
 }
 
-/// What only wake-ups have; `start` is the beginning of the window on their clock.
+/// Adds the data that only wake-ups have; `start` is the start of the window on their clock.
 pub(crate) fn add_wake_ups(
     result: &mut ThreadResult,
     lane: &Lane,
@@ -349,7 +349,7 @@ fn add_gaps(
         .filter(|gap| gap.label.is_none())
         .map(|gap| gap.duration_ns)
         .max();
-    // Our own wake-ups may fill the list; what the kernel did to a real-time thread is longer than they are.
+    // Our own wake-ups may fill the list; gaps that the kernel causes in a real-time thread are longer.
     result.stolen_max_ns = match listed_max {
         None if kernel_ns == 0 => own.others_max.map(|ticks| pace.to_ns(ticks)),
         listed => listed,

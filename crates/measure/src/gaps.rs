@@ -1,8 +1,8 @@
-//! The file of `--gaps`: every gap with its time, written while they come, so that no run is too long for the memory.
+//! Writes the `--gaps` file: every gap with its time, written as gaps arrive, so that memory does not limit a run's length.
 //!
-//! The collector takes the gaps out of the rings of the samplers and hands them on; a thread of its own, on the same
-//! CPUs, writes them, because a disk may take seconds for one block. What waits for the disk is bounded; what finds no
-//! room is lost, counted, and told, in the file as well. This is the only thread that we start beside the collector.
+//! The collector takes the gaps from the samplers' rings and passes them to a separate thread on the same CPUs. That
+//! thread writes them, because a disk may take seconds for one block. The queue is bounded. Gaps that do not fit are
+//! lost, counted, and reported, also in the file. This is the only thread that we start beside the collector.
 
 mod file;
 
@@ -21,47 +21,47 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-/// One gap on its way to the file.
+/// One gap for the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// When it began, on `CLOCK_MONOTONIC`.
+    /// Its start, on `CLOCK_MONOTONIC`.
     pub at_ns: u64,
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// How long it was.
+    /// Its length.
     pub duration_ns: u64,
-    /// Whose doing it was.
+    /// Its cause.
     pub cause: Cause,
 }
 
-/// Gaps that may wait for the disk: about 8 MB.
+/// Maximum number of gaps in the queue: about 8 MB.
 const ROOM: usize = 1 << 18;
 
-/// An open file, and who writes it.
+/// An open file and its writer thread.
 pub(crate) struct GapFile {
     path: PathBuf,
     sender: Sender<Vec<Entry>>,
     writer: JoinHandle<Written>,
     waiting: Arc<AtomicUsize>,
-    /// Per CPU, what found no room.
+    /// Per CPU, the number of gaps that did not fit.
     lost: BTreeMap<CpuId, u64>,
 }
 
-/// What became of it.
+/// The final state of the file.
 pub(crate) struct Outcome {
-    /// Gaps in the file.
+    /// Number of gaps in the file.
     pub written: u64,
-    /// Gaps that are not in it.
+    /// Number of gaps that are not in it.
     pub lost: u64,
-    /// What is to be said.
+    /// The finding.
     pub note: Note,
 }
 
 impl GapFile {
-    /// Begins the file: its head says when and what.
+    /// Creates the file and writes its header: when and what.
     ///
     /// # Errors
-    /// The file cannot be made, or its head cannot be written; there is no thread for it.
+    /// The file cannot be created, its header cannot be written, or the thread cannot be started.
     pub(crate) fn begin(
         path: &Path,
         started_at: &str,
@@ -72,7 +72,7 @@ impl GapFile {
         GapFile::onto(path, file)
     }
 
-    /// Starts who writes the rest.
+    /// Starts the writer thread.
     fn onto(path: &Path, file: Appender) -> Result<GapFile, MeasureError> {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -93,7 +93,7 @@ impl GapFile {
         })
     }
 
-    /// Hands gaps on, or counts them as lost where too many wait already.
+    /// Queues gaps, or counts them as lost if the queue is full.
     pub(crate) fn put(&mut self, entries: Vec<Entry>) {
         let count = entries.len();
         if count == 0 {
@@ -113,7 +113,7 @@ impl GapFile {
         }
     }
 
-    /// Waits for the writer, with what each CPU has seen in all; what found no room in the rings is lost as well.
+    /// Waits for the writer. `seen` is the total of each CPU; gaps that did not fit in the rings are lost as well.
     pub(crate) fn end(self, seen: &BTreeMap<CpuId, u64>) -> Outcome {
         drop(self.sender);
         let written = self.writer.join().unwrap_or_default();
@@ -122,7 +122,7 @@ impl GapFile {
 }
 
 impl Written {
-    /// The end of the file, and what is to be said.
+    /// Finishes the file, and returns the finding.
     fn finish(mut self, path: &Path, seen: &BTreeMap<CpuId, u64>) -> Outcome {
         let total: u64 = seen.values().sum();
         let count: u64 = self.by_cpu.values().sum();
@@ -179,7 +179,7 @@ mod tests {
         let path = dir.path().join("gaps.csv");
         let mut file = GapFile::begin(&path, "now", &[(CpuId(3), 1_000)]).unwrap();
         file.put((0..100).map(entry).collect());
-        // More than may ever wait.
+        // More than the queue can hold.
         file.put((0..=ROOM as u64).map(entry).collect());
         file.put(vec![]);
         let seen = BTreeMap::from([(CpuId(3), 100 + ROOM as u64 + 1 + 7)]);
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_told_and_does_not_stop_anybody() {
         let full = Path::new("/dev/full");
-        // Its head needs room as well.
+        // The header needs space as well.
         assert!(GapFile::begin(full, "now", &[]).is_err());
         let mut file = GapFile::onto(full, Appender::create(full).unwrap()).unwrap();
         (0..9).for_each(|at| file.put(vec![entry(at)]));

@@ -1,4 +1,4 @@
-//! Keeps the collector off the measured CPUs, and puts its affinity back.
+//! Moves the collector off the measured CPUs, and restores its affinity.
 
 use crate::os;
 use machine::CpuSet;
@@ -8,8 +8,8 @@ pub(crate) struct Aside {
     former: Option<CpuSet>,
 }
 
-/// Moves the calling thread off `measured` where it may run anywhere else. A thread that is not on these CPUs
-/// anyway is left untouched.
+/// Moves the calling thread off `measured` if it may run anywhere else. A thread that is not on these CPUs
+/// is not changed.
 pub(crate) fn step_aside(measured: &CpuSet) -> Aside {
     let Ok(allowed) = os::allowed() else {
         return Aside { former: None };
@@ -26,13 +26,13 @@ pub(crate) fn step_aside(measured: &CpuSet) -> Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         if let Some(former) = &self.former {
-            // The CPUs may have left our cpuset meanwhile; then the kernel has chosen for us.
+            // The CPUs may have been removed from our cpuset since then; in that case the kernel has chosen others.
             let _ = os::pin(former);
         }
     }
 }
 
-/// Puts the calling thread onto `cpus` until the value is dropped.
+/// Pins the calling thread to `cpus` until the value is dropped.
 pub(crate) fn step_onto(cpus: &CpuSet) -> Result<Aside, os::Errno> {
     let former = os::allowed()?;
     os::pin(cpus)?;

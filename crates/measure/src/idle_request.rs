@@ -1,13 +1,13 @@
-//! The request that keeps all CPUs out of deep idle states while a measurement runs (`/dev/cpu_dma_latency`).
+//! Requests that no CPU enters a deep idle state while a measurement runs (`/dev/cpu_dma_latency`).
 
 use crate::{IdleStates, MeasureError};
 use std::os::fd::OwnedFd;
 
-/// Places the request, which holds as long as the file is open. The inner error is the errno of a refusal that costs the
-/// request and not the measurement, 0 where none was to be placed.
+/// Places the request, which is active as long as the file is open. The inner error is the errno of a refusal that does not
+/// prevent the measurement, 0 if nothing was requested.
 ///
 /// # Errors
-/// [`MeasureError::IdleStates`] where a required one is refused.
+/// [`MeasureError::IdleStates`] if a required request is refused.
 pub(crate) fn hold(states: IdleStates) -> Result<Result<OwnedFd, i32>, MeasureError> {
     if states == IdleStates::Leave {
         return Ok(Err(0));

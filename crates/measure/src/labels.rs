@@ -1,14 +1,14 @@
-//! Gaps that a spinning real-time thread brings on itself.
+//! Labels gaps that a spinning real-time thread causes itself.
 //!
-//! A real-time thread that never sleeps is stopped by the kernel once per period, so that ordinary tasks do not
+//! The kernel stops a real-time thread that never sleeps once per period, so that ordinary tasks do not
 //! starve: by real-time throttling (`kernel.sched_rt_runtime_us`, in `kernel/sched/rt.c`, up to 6.11 and with
 //! `RT_GROUP_SCHED`) or by the fair server (`kernel/sched/deadline.c`, 6.12 and later). Both leave gaps of nearly
-//! the same length, at least a period apart. Whoever reads 50 ms there must not blame the machine.
+//! the same length, at least a period apart. These gaps of 50 ms must not be attributed to the machine.
 
 use crate::{Gap, GapLabel};
 use machine::Policy;
 
-/// What the kernel grants.
+/// The kernel's limits for real-time threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// `kernel.sched_rt_runtime_us`; -1 is unlimited.
@@ -24,18 +24,18 @@ pub struct Limits {
 /// The kernel's defaults of the fair server, 50 ms in 1 s (`fair_server_init`).
 const FAIR_SERVER_DEFAULT: (u64, u64) = (50_000_000, 1_000_000_000);
 
-/// Shorter gaps may be interrupts, which come in the server's time as well as outside it.
+/// Shorter gaps may be interrupts, which occur in the server's time as well as outside it.
 const SHORTEST_NS: u64 = 1_000_000;
 
-/// How far the end of a gap may be from the end of the kernel's period.
+/// Maximum distance between the end of a gap and the end of the kernel's period.
 const SLACK_NS: u64 = 2_000_000;
 
 /// Labels the gaps of one thread, which must be in order of time.
 ///
-/// Only for a real-time policy. First the full gaps: as long as the kernel's budget to within a fifth, and the
-/// last of them at least nine tenths of a period ago. They show where the kernel's period ends, because the
-/// budget is spent last in it. Then the fragments: starved tasks that use only a part of the budget, or sleep
-/// in between, leave gaps of 1 ms and more that lie within the last budget's length of a period.
+/// Applies only to real-time policies. First it finds the full gaps: within a fifth of the kernel's budget, and at
+/// least nine tenths of a period after the previous one. They mark the end of the kernel's period, because the
+/// budget is spent last in it. Then it finds the fragments: if starved tasks use only a part of the budget, or sleep
+/// in between, they leave gaps of 1 ms and more within the last budget's length of a period.
 pub fn label(gaps: &mut [Gap], policy: Policy, limits: &Limits) {
     if !matches!(policy, Policy::Fifo | Policy::Rr) {
         return;
@@ -46,7 +46,7 @@ pub fn label(gaps: &mut [Gap], policy: Policy, limits: &Limits) {
     let ends = label_full(gaps, &signature);
     let mut next = 0;
     for gap in gaps.iter_mut().filter(|gap| gap.label.is_none()) {
-        // The last full gap before this one, else the first of all.
+        // The last full gap before this one, or else the first of all.
         while ends.get(next + 1).is_some_and(|&end| end <= gap.at_ns) {
             next += 1;
         }
@@ -72,7 +72,7 @@ fn label_full(gaps: &mut [Gap], signature: &Signature) -> Vec<u64> {
     ends
 }
 
-/// How the kernel's doing looks.
+/// The pattern of gaps that the kernel causes.
 struct Signature {
     label: GapLabel,
     budget_ns: u64,
@@ -80,10 +80,10 @@ struct Signature {
 }
 
 impl Signature {
-    /// Whether the gap lies in the budget's part of a period, when one period ended at `anchor`.
+    /// Whether the gap lies in the budget's part of a period, if one period ended at `anchor`.
     fn is_fragment(&self, gap: &Gap, anchor: u64) -> bool {
         let end = gap.at_ns.saturating_add(gap.duration_ns);
-        // The server starts anew when nobody is starved for a while, so a far anchor proves nothing.
+        // The server restarts when no task is starved for a while, so a distant anchor proves nothing.
         let near = end.abs_diff(anchor) <= self.period_ns.saturating_mul(3);
         let period = i128::from(self.period_ns.max(1));
         let phase = |time: u64| (i128::from(time) - i128::from(anchor)).rem_euclid(period);
@@ -94,7 +94,7 @@ impl Signature {
     }
 }
 
-/// Who stops a real-time thread on this kernel, for how long, how often; `None` when nobody does.
+/// The mechanism that stops a real-time thread on this kernel, its duration and period; `None` if there is none.
 fn signature(limits: &Limits) -> Option<Signature> {
     let throttling = match (limits.rt_runtime_us, limits.rt_period_us) {
         (Some(runtime), Some(period)) => u64::try_from(runtime).ok().and_then(|runtime| {
@@ -126,7 +126,7 @@ fn signature(limits: &Limits) -> Option<Signature> {
 mod tests {
     use super::*;
 
-    /// Gaps of a run of a FIFO spinner of 5 s beside ordinary tasks, and one of 50 ms between two periods.
+    /// Gaps of a 5 s run of a FIFO spinner beside ordinary tasks, and one gap of 50 ms between two periods.
     fn recorded() -> Vec<Gap> {
         [
             (120_331_907, 21_840),
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn periodic_gaps_of_the_budget_are_the_kernels() {
         let own = Some(GapLabel::RtThrottling);
-        // The fifth of 50 ms comes in the middle of a period: not the throttle's.
+        // The fifth gap of 50 ms is in the middle of a period, so throttling did not cause it.
         let expected = [None, own, None, own, own, None, own, own];
         assert_eq!(labelled(Policy::Fifo, &OLD), expected);
         let new = Limits {

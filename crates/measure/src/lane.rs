@@ -1,5 +1,5 @@
-//! What one sampler thread does: its question, its CPU, its policy, its rhythm, its life time. A measurement is a list
-//! of these.
+//! Defines the task of one sampler thread: question, CPU, policy, timing and lifetime. A measurement is a list of
+//! these.
 
 use crate::accumulate::Rhythm;
 use crate::timer::Grid;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum Life {
     /// After this time.
     Time(Duration),
-    /// Latency: after so many wake-ups.
+    /// Latency: after this many wake-ups.
     Loops(u64),
 }
 
@@ -21,47 +21,47 @@ pub enum Life {
 pub struct Lane {
     /// Its question.
     pub kind: Kind,
-    /// Where it runs, and nowhere else.
+    /// The only CPU that it runs on.
     pub cpu: CpuId,
-    /// Any policy that a thread can ask for.
+    /// Any policy that a thread can request.
     pub policy: Policy,
     /// Real-time priority, 1 to 99, for `Fifo` and `Rr`.
     pub priority: u32,
     /// For `Deadline`.
     pub deadline: Deadline,
-    /// What a refusal of the policy means.
+    /// Action if the policy is refused.
     pub if_refused: IfRefused,
-    /// When its window ends; the measurement ends with the last.
+    /// When its window ends; the measurement ends with the last window.
     pub life: Life,
-    /// How long after the common beginning its window begins, in nanoseconds, at most 10 s. Latency only.
+    /// Delay of its window after the common start, in nanoseconds, at most 10 s. Latency only.
     pub phase_ns: u64,
     /// Latency: the period in nanoseconds, 10 us to 20 s.
     pub interval_ns: u64,
     /// Latency: the clock.
     pub clock: Clock,
-    /// Latency: what a wake-up is late for.
+    /// Latency: the reference for the lateness of a wake-up.
     pub sleep: Sleep,
-    /// Latency: wake-ups as late as this, and later, are listed with their times; in nanoseconds.
+    /// Latency: wake-ups at least this late are listed with their times; in nanoseconds.
     pub spike_ns: Option<u64>,
-    /// What the run shall prove.
+    /// The claim that the run is to prove.
     pub claim: Option<Claim>,
     /// Noise: the shortest gap that counts, in nanoseconds, 100 ns to 1 s.
     pub threshold_ns: u64,
 }
 
-/// What a refusal of the policy means. Without a deadline that was asked for there is never a measurement.
+/// Action if the policy is refused. A requested deadline policy is always required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfRefused {
-    /// The sampler runs as an ordinary task, and a finding says so: for a default.
+    /// The sampler runs as an ordinary task, and a finding reports it: for a default policy.
     Ordinary,
-    /// There is no measurement: as an ordinary task it would answer another question than the one that was asked.
+    /// The measurement fails: an ordinary task would answer a different question.
     Fails,
 }
 
-/// 1 ms: what the peers use, and a period that every machine can follow.
+/// 1 ms: common in other tools, and a period that every machine can sustain.
 const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
 
-/// 1 us: above the cost of a turn of the loop on slow machines (about 100 ns where the clock is a vDSO call) and
+/// 1 us: above the cost of one loop iteration on slow machines (about 100 ns where the clock is a vDSO call) and
 /// below the shortest interrupt (about 1.5 us with its entry and exit).
 const DEFAULT_THRESHOLD_NS: u64 = 1_000;
 
@@ -87,8 +87,8 @@ impl Lane {
         }
     }
 
-    /// Noise with the defaults: threshold 1 us, an ordinary task. A real-time thread that never sleeps would measure how
-    /// the kernel throttles it.
+    /// Noise with the defaults: threshold 1 us, an ordinary task. A real-time thread that never sleeps would measure
+    /// its own throttling by the kernel.
     #[must_use]
     pub fn noise(cpu: CpuId, duration: Duration) -> Lane {
         Lane {
@@ -99,7 +99,7 @@ impl Lane {
         }
     }
 
-    /// Wake-ups, as far as they are planned.
+    /// Number of planned wake-ups, if known.
     pub(crate) fn periods(&self) -> u64 {
         match self.life {
             Life::Loops(loops) => loops,
@@ -115,7 +115,7 @@ impl Lane {
         }
     }
 
-    /// Without a schedule: how long, unless it is a number of wake-ups.
+    /// Without a schedule: the maximum length, unless it is a number of wake-ups.
     pub(crate) fn at_most_ns(&self) -> u64 {
         match self.life {
             Life::Loops(_) => u64::MAX,
@@ -123,13 +123,13 @@ impl Lane {
         }
     }
 
-    /// The due times, when the common beginning is at `start_ns` of its clock.
+    /// The expected wake-up times, if the common start is at `start_ns` of its clock.
     pub(crate) fn grid(&self, start_ns: u64) -> Grid {
         let start = start_ns.saturating_add(self.phase_ns);
         Grid::new(start, self.periods(), self.interval_ns)
     }
 
-    /// As far as it is known before the window.
+    /// The timing, as far as it is known before the window.
     pub(crate) fn rhythm(&self) -> Rhythm {
         match self.sleep {
             Sleep::Until => Rhythm::Grid(self.grid(0)),

@@ -1,4 +1,4 @@
-//! Measures what a CPU does to a program: wake-up latency, and gaps in a busy loop.
+//! Measures wake-up latency on a CPU, and gaps in a busy loop.
 //!
 //! A child process samples on the measured CPUs; the caller collects on the others. See [`run`].
 
@@ -56,16 +56,16 @@ pub use result::{
 };
 pub use sampler_policy::{SamplerPolicy, parse_policy};
 
-/// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.
+/// Maximum number of gaps, or spikes, that a result lists per CPU; the histogram counts all.
 pub const GAPS_KEPT: usize = 10_000;
 
 #[cfg(test)]
 pub(crate) mod captured {
-    //! Files of a machine that has what this one lacks.
+    //! Files of a machine with features that the test machine may lack.
 
     use std::path::Path;
 
-    /// Puts one below `base`.
+    /// Writes a file below `base`.
     pub(crate) fn put(base: &Path, path: &str, content: impl AsRef<[u8]>) {
         let path = base.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

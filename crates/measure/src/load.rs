@@ -1,8 +1,8 @@
-//! Load for the other CPUs, so that a measurement shows what isolation is worth.
+//! Generates load on the other CPUs, to show the effect of isolation.
 //!
 //! Every program is a child process, pinned to one CPU, at the lowest priority (`SCHED_IDLE`, else nice 19), so
-//! that even a single housekeeping CPU stays usable. It takes its memory before it begins, is the first choice of the
-//! out-of-memory killer, and dies with the thread that started it. Only [`LoadKind::Fork`] forks, and only where it has
+//! that even a single housekeeping CPU remains usable. It allocates its memory before it starts, is the first choice of the
+//! out-of-memory killer, and dies with the thread that started it. Only [`LoadKind::Fork`] forks, and only if it has
 //! more than one CPU.
 
 mod cpu;
@@ -26,23 +26,23 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadKind {
-    /// Arithmetic, without end.
+    /// Endless arithmetic.
     Cpu,
     /// Copies through memory larger than the caches, and maps and unmaps pages.
     Memory,
-    /// System calls as fast as they go.
+    /// System calls at the maximum rate.
     SystemCalls,
     /// Two processes that wake each other, on two CPUs where there are two.
     WakeUps,
-    /// A file without a name in `/var/tmp`: written, synced, read back.
+    /// An unnamed file in `/var/tmp`: written, synced, read back.
     Io,
     /// Datagrams over loopback.
     Network,
     /// High-resolution timers, some microseconds apart.
     Timers,
-    /// Processes that end at once. Needs two CPUs.
+    /// Short-lived processes. Needs two CPUs.
     Fork,
-    /// Pages unmapped under threads that run on the other CPUs of the load. Needs two CPUs.
+    /// Unmaps pages that threads on the other CPUs of the load use. Needs two CPUs.
     TlbShootdowns,
 }
 
@@ -60,7 +60,7 @@ impl LoadKind {
         LoadKind::TlbShootdowns,
     ];
 
-    /// Those that work on any CPU of any machine: they fork nothing and reach neither a disk nor the network.
+    /// Kinds that work on any CPU of any machine: they do not fork, and use neither a disk nor the network.
     pub const ANYWHERE: [LoadKind; 4] = [
         LoadKind::Cpu,
         LoadKind::Memory,
@@ -84,7 +84,7 @@ impl LoadKind {
         }
     }
 
-    /// The fewest CPUs on which it is that load, and is bearable.
+    /// The minimum number of CPUs for this kind of load.
     #[must_use]
     pub fn least_cpus(self) -> usize {
         match self {
@@ -101,15 +101,15 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts one program per CPU and kind; TLB shootdowns are one for all CPUs.
+    /// Starts one program per CPU and kind; TLB shootdowns are one program for all CPUs.
     ///
     /// The children use no allocator and no lock after the fork, so the caller may have threads. They die with
-    /// the calling thread (`PR_SET_PDEATHSIG` watches the thread, not the process): call it from one that lives
-    /// as long as the load shall.
+    /// the calling thread (`PR_SET_PDEATHSIG` watches the thread, not the process), so that thread must live as long as
+    /// the load.
     ///
     /// # Errors
     /// [`MeasureError::Request`] for fewer CPUs than a kind needs, [`MeasureError::NotAllowed`] for a CPU that this process
-    /// may not use, [`MeasureError::Os`] when a process or its memory was refused.
+    /// may not use, [`MeasureError::Os`] if a process or its memory was refused.
     pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<Load, MeasureError> {
         let all: Vec<CpuId> = cpus.iter().collect();
         if all.is_empty() {
@@ -167,7 +167,7 @@ impl Load {
         Ok(load)
     }
 
-    /// The programs that still run, by process number.
+    /// The PIDs of the programs that are still running.
     pub fn running(&mut self) -> Vec<u32> {
         self.children
             .iter_mut()
@@ -175,7 +175,7 @@ impl Load {
             .collect()
     }
 
-    /// The kinds of which a program has ended, which none does by itself: a full disk, no loopback, no memory.
+    /// The kinds with a program that ended by itself, which is always a failure: a full disk, no loopback, no memory.
     pub fn broken(&mut self) -> Vec<LoadKind> {
         let mut kinds: Vec<LoadKind> = self
             .children
@@ -193,7 +193,7 @@ impl Load {
     fn spawn(&mut self, kind: LoadKind, cpu: CpuId, program: impl FnOnce()) -> Result<(), MeasureError> {
         let parent = std::process::id();
         let only = CpuSet::range(cpu.0, cpu.0);
-        // Forked on its CPU, so that the child inherits the mask and needs no allocation to set it.
+        // Forked on its CPU, so that the child inherits the mask and need not allocate to set it.
         let aside = housekeeping::step_onto(&only).map_err(|errno| MeasureError::Os {
             doing: "pin a load program to its CPU",
             errno,
@@ -222,7 +222,7 @@ impl Load {
 impl Drop for Load {
     fn drop(&mut self) {
         for (_, child) in &mut self.children {
-            // A task at SCHED_IDLE on a busy CPU would take seconds to die. Without privilege the kernel refuses.
+            // A SCHED_IDLE task on a busy CPU would take seconds to die. The kernel refuses this without privilege.
             if child.ended().is_none() {
                 let _ = os::set_policy_of(child.pid(), Policy::Other, 0);
             }
@@ -234,7 +234,7 @@ impl Drop for Load {
     }
 }
 
-/// Raising one's own score needs no privilege.
+/// Raising a process's own score needs no privilege.
 fn offer_to_oom_killer() {
     let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::open("/proc/self/oom_score_adj", flags, rustix::fs::Mode::empty()) {

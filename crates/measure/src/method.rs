@@ -1,7 +1,7 @@
-//! Tracers of the kernel as samplers: `timerlat` asks the question of `measure latency` with threads of the kernel, and
+//! Uses the kernel's tracers as samplers: `timerlat` answers the question of `measure latency` with kernel threads, and
 //! `osnoise` that of `measure noise`. Their samples are read from the trace while they run.
 //!
-//! Who calls has set the tracer up in an instance of tracefs and takes it down again; here is only what is read.
+//! The caller sets up the tracer in an instance of tracefs and removes it afterwards. This module only reads.
 
 mod heard;
 mod line;
@@ -25,17 +25,17 @@ use std::time::Duration;
 /// How often the trace is read.
 const READ: Duration = Duration::from_millis(20);
 
-/// How often what has been heard is kept in a file.
+/// How often the intermediate result is saved.
 const KEEP_NS: u64 = 1_000_000_000;
 
-/// How long after the window its last samples may come.
+/// How long after the window its last samples may arrive.
 const GRACE_NS: u64 = 200_000_000;
 
-/// Listens to a tracer that runs, through `pipe` (the instance's `trace_pipe`, whose clock is `mono`). The lanes of the
-/// request say CPUs, length, period or threshold; policy and clock are the tracer's.
+/// Reads the samples of a running tracer through `pipe` (the instance's `trace_pipe`, whose clock is `mono`). The request's
+/// lanes set CPUs, length, and period or threshold; policy and clock are the tracer's.
 ///
 /// # Errors
-/// A request that makes no sense, a CPU that is offline, a trace that cannot be read.
+/// An invalid request, a CPU that is offline, a trace that cannot be read.
 pub fn listen(
     request: &Request<'_>,
     method: Method,
@@ -45,7 +45,7 @@ pub fn listen(
 ) -> Result<Measurement, MeasureError> {
     check::request(request, root)?;
     let mut standing = Standing::read(root, &request.cpus());
-    // The tracer that measures is the question, and no condition.
+    // The tracer that measures is not a condition.
     let own = pipe.rsplit_once('/').map_or(pipe, |(dir, _)| dir);
     standing.tracing.retain(|(dir, _)| dir != own);
     let mut pipe = Pipe::open(pipe)?;
@@ -116,7 +116,7 @@ pub fn listen(
     Ok(result)
 }
 
-/// A tracer that is listened to.
+/// A running tracer.
 struct Run<'a> {
     request: &'a Request<'a>,
     method: Method,
@@ -137,7 +137,7 @@ impl Run<'_> {
         let stopped = (!complete && broke.is_none()).then_some(lasted);
         notes.extend(findings::about_end(moment, stopped));
         notes.extend(findings::about_break(broke));
-        // The kernel reads its own clock: no counter of ours is in play.
+        // The kernel reads its own clock: our counter is not used.
         let environment = &self.request.environment;
         notes.extend(findings::about_machine(
             environment,
@@ -187,11 +187,11 @@ impl Run<'_> {
     }
 }
 
-/// The trace as it grows: every event once.
+/// The growing trace: returns every event once.
 struct Pipe {
     file: OwnedFd,
     path: String,
-    /// The beginning of a line whose end has not come yet.
+    /// An incomplete line.
     begun: Vec<u8>,
 }
 
@@ -204,12 +204,12 @@ impl Pipe {
         })
     }
 
-    /// All whole lines that are there now.
+    /// Passes on all complete lines that are available.
     fn read(&mut self, each: &mut dyn FnMut(&str)) -> Result<(), RootError> {
         let mut buffer = [0_u8; 16 * 1024];
         loop {
             let count = match rustix::io::read(&self.file, &mut buffer) {
-                // A trace that is stopped has an end.
+                // A stopped trace returns end of file.
                 Ok(0) | Err(Errno::AGAIN) => return Ok(()),
                 Ok(count) => count,
                 Err(Errno::INTR) => continue,

@@ -1,5 +1,5 @@
-//! The system calls that no crate wraps for us, or that musl leaves as stubs. Everything unsafe about the
-//! operating system stands here.
+//! Wraps system calls that no crate wraps, or that musl implements as stubs. Unsafe operating-system calls
+//! belong here.
 
 use crate::{Deadline, Own};
 use libc::{c_int, c_long, c_ulong};
@@ -19,9 +19,9 @@ fn errno() -> Errno {
         .unwrap_or(libc::EIO)
 }
 
-/// Which side of a fork we are on.
+/// The side of a fork.
 pub(crate) enum Side {
-    /// The caller, with the child's number.
+    /// The caller, with the child's PID.
     Parent(u32),
     /// The child.
     Child,
@@ -39,9 +39,9 @@ pub(crate) fn fork() -> Result<Side, Errno> {
     }
 }
 
-/// Ends the process at once, without running anybody's exit handlers.
+/// Ends the process at once, without running exit handlers.
 pub(crate) fn exit_now(status: i32) -> ! {
-    // SAFETY: _exit takes no memory and does not return.
+    // SAFETY: _exit takes no pointers and does not return.
     unsafe { libc::_exit(status) }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn set_policy(policy: Policy, priority: u32, deadline: Deadline) -> R
     }
 }
 
-/// As [`set_policy`], for another process (0: this one), and not for deadlines.
+/// As [`set_policy`], for another process (0: this one), but without deadline policies.
 pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(), Errno> {
     let number = match policy {
         Policy::Fifo => libc::SCHED_FIFO,
@@ -115,15 +115,15 @@ pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(
     root::sched::set_scheduler(pid, number, priority)
 }
 
-/// The number of the calling thread.
+/// The TID of the calling thread.
 pub(crate) fn thread_number() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Policy and priority of the calling thread as the kernel has them.
+/// Policy and priority of the calling thread, as reported by the kernel.
 pub(crate) fn policy() -> (Policy, u32) {
     let mut parameter: c_int = 0;
-    // SAFETY: the first call takes no memory; for the second the kernel writes one int into a live variable.
+    // SAFETY: the first call takes no pointers; for the second the kernel writes one int into a live variable.
     let number = unsafe {
         libc::syscall(libc::SYS_sched_getparam, 0, &raw mut parameter);
         libc::syscall(libc::SYS_sched_getscheduler, 0)
@@ -145,9 +145,9 @@ fn policy_of(number: c_long) -> Policy {
     }
 }
 
-/// `clock_nanosleep` on any clock, without the remainder.
+/// `clock_nanosleep` on any clock. Does not return the remaining time.
 pub(crate) fn sleep(clock: c_int, flags: c_int, ns: u64) {
-    // The call with 64-bit times; on 32 bits it is a newer one, with the same number everywhere.
+    // The call with 64-bit times; on 32 bits it is a newer call, with the same number on every architecture.
     #[cfg(target_pointer_width = "64")]
     const CALL: c_long = libc::SYS_clock_nanosleep;
     #[cfg(target_pointer_width = "32")]
@@ -160,8 +160,8 @@ pub(crate) fn sleep(clock: c_int, flags: c_int, ns: u64) {
     unsafe { libc::syscall(CALL, clock, flags, time.as_ptr(), std::ptr::null_mut::<i64>()) };
 }
 
-/// Faults and switches of the calling thread since it was started. Raw: the kernel's struct is 18 longs
-/// (two times of two longs, then 14 counters) on every architecture, the libraries' are not.
+/// Page faults and context switches of the calling thread since it was started. Uses the raw call: the kernel's struct is
+/// 18 longs (two times of two longs, then 14 counters) on every architecture, unlike the libraries' structs.
 pub(crate) fn thread_usage() -> Own {
     let mut usage = [0 as c_long; 18];
     // SAFETY: the kernel writes struct rusage, which is exactly these 18 longs.
@@ -179,10 +179,10 @@ pub(crate) fn thread_usage() -> Own {
     }
 }
 
-/// Blocks every signal in the calling thread, so that the Ctrl-C of the terminal, which goes to the whole
+/// Blocks every signal in the calling thread, so that a Ctrl-C on the terminal, which signals the whole
 /// process group, reaches only the caller. SIGKILL and SIGSTOP cannot be blocked.
 pub(crate) fn block_signals() {
-    // SAFETY: sigfillset initialises the set before pthread_sigmask reads it; the old set is not asked for.
+    // SAFETY: sigfillset initialises the set before pthread_sigmask reads it; the old set is not requested.
     unsafe {
         let mut set = std::mem::zeroed::<libc::sigset_t>();
         libc::sigfillset(&raw mut set);
@@ -190,19 +190,19 @@ pub(crate) fn block_signals() {
     }
 }
 
-/// Makes the calling process die with its parent. `false` when the parent is gone already.
+/// Makes the calling process die with its parent. `false` if the parent has already exited.
 pub(crate) fn die_with(parent: u32) -> bool {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent)
 }
 
-/// What a program shall have before its first instruction.
+/// Settings that apply to a program before its first instruction.
 pub(crate) struct Start {
-    /// Who starts it: it dies with that thread.
+    /// The thread that starts it: the program dies with that thread.
     pub parent: u32,
-    /// The file by which it gets into its cgroup.
+    /// The file that moves it into its cgroup.
     pub door: Option<OwnedFd>,
-    /// Where it may run.
+    /// The CPUs that it may use.
     pub cpus: Option<CpuSet>,
     /// Its policy.
     pub policy: Policy,
@@ -210,7 +210,7 @@ pub(crate) struct Start {
     pub priority: u32,
 }
 
-/// Has a command begin with all that: the cgroup first, because entering one can change what the others say.
+/// Makes a command start with these settings: the cgroup first, because joining one can change the others.
 pub(crate) fn on_start(command: &mut Command, start: Start) {
     let prepare = move || {
         let failed = |errno| Err(std::io::Error::from_raw_os_error(errno));
@@ -218,7 +218,7 @@ pub(crate) fn on_start(command: &mut Command, start: Start) {
             return failed(libc::ESRCH);
         }
         if let Some(door) = &start.door {
-            // 0 is whoever writes it.
+            // 0 is the writing process.
             rustix::io::write(door, b"0")?;
         }
         if let Some(cpus) = &start.cpus {
@@ -226,13 +226,13 @@ pub(crate) fn on_start(command: &mut Command, start: Start) {
         }
         set_policy_of(0, start.policy, start.priority).or_else(failed)
     };
-    // SAFETY: between fork and exec it makes system calls on what exists already. Its one allocation (the mask) is
+    // SAFETY: between fork and exec it makes system calls on existing objects only. Its one allocation (the mask) is
     // allowed after a fork: see [`fork`].
     unsafe { command.pre_exec(prepare) };
 }
 
-/// nice 19 for the calling process.
+/// Sets nice 19 for the calling process.
 pub(crate) fn be_nice() {
-    // SAFETY: setpriority takes no memory.
+    // SAFETY: setpriority takes no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
 }

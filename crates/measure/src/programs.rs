@@ -1,8 +1,8 @@
-//! Programs that run beside a measurement: started where and how they were ordered, started again when they end,
-//! and gone with everything they left behind when the run is over, also when it was killed.
+//! Runs programs beside a measurement: starts them with the specified settings, restarts them when they end, and kills
+//! them with all their descendants when the run is over, even if the run was killed.
 //!
-//! Each is a process group of its own. What a program leaves running when it ends belongs to that group and is killed
-//! before the program is waited for: until then the kernel keeps the group's number from being used again.
+//! Each program is a process group of its own. Processes that it leaves behind belong to that group and are killed
+//! before the program is reaped: until then the kernel does not reuse the group's number.
 
 mod launch;
 mod warden;
@@ -19,61 +19,61 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 use warden::Warden;
 
-/// A program that ended sooner than this counts as one that does not work.
+/// A program that ends sooner than this counts as failing.
 const TOO_SHORT: Duration = Duration::from_millis(100);
 
-/// Programs that do not work are started again only this often.
+/// Minimum interval between restarts of a failing program.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a program has to end after SIGTERM.
+/// Time for a program to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What shall run, settled on this machine.
+/// A program to run, with its settings resolved on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What it is called in the result.
+    /// Its name in the result.
     pub name: String,
     /// The program and its arguments; never empty.
     pub command: Vec<String>,
-    /// Where it may run; `None` is where we may.
+    /// The CPUs it may use; `None` uses our affinity.
     pub cpus: Option<CpuSet>,
-    /// Its policy: all but `Deadline`.
+    /// Its policy: any but `Deadline`.
     pub policy: Policy,
     /// 1 to 99 for `Fifo` and `Rr`, else 0.
     pub priority: u32,
-    /// The file by which a process gets into its cgroup (`cgroup.procs` or `tasks`).
+    /// The file that moves a process into its cgroup (`cgroup.procs` or `tasks`).
     pub door: Option<String>,
-    /// Where its standard output goes; `None` is ours.
+    /// The file for its standard output; `None` inherits ours.
     pub output: Option<PathBuf>,
-    /// Where its standard error goes; `None` is ours.
+    /// The file for its standard error; `None` inherits ours.
     pub errors: Option<PathBuf>,
-    /// After exit status 0.
+    /// Action after exit status 0.
     pub after_success: After,
-    /// After any other end.
+    /// Action after any other end.
     pub after_failure: After,
-    /// When it is ended, counted from its start; it is not started again then.
+    /// When it is terminated, counted from its start; it is not restarted then.
     pub lifetime: Option<Duration>,
 }
 
-/// Programs that run.
+/// Running programs.
 pub struct Programs {
     running: Vec<Running>,
     warden: Warden,
 }
 
-/// Who ended a program.
+/// What ended a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EndedBy {
     Itself,
     Us,
 }
 
-/// Whether the run goes on.
+/// Whether the run continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tended {
-    /// It does.
+    /// It continues.
     GoOn,
-    /// A program ended whose end is the run's.
+    /// A program has ended that ends the run.
     End,
 }
 
@@ -87,11 +87,11 @@ struct Running {
 }
 
 impl Programs {
-    /// Starts them in their order. Call it from the thread that [`Programs::tend`]s, before other threads exist: the
+    /// Starts them in order. Must be called from the thread that calls [`Programs::tend`], before other threads exist: the
     /// programs die with this thread, and a watching process is forked.
     ///
     /// # Errors
-    /// [`MeasureError::Program`] for the first that cannot be started; those before it are ended.
+    /// [`MeasureError::Program`] for the first program that cannot be started; the programs before it are ended.
     pub fn start(orders: &[Order]) -> Result<Programs, MeasureError> {
         let warden = Warden::post().map_err(|errno| MeasureError::Os {
             doing: "start the process that ends the programs if we are killed",
@@ -119,7 +119,7 @@ impl Programs {
         Ok(programs)
     }
 
-    /// Looks after them: waits for those that ended, starts again what shall be, ends what has lived its time. To be
+    /// Reaps programs that have ended, restarts them if required, and ends those whose lifetime is over. Must be
     /// called many times a second.
     pub fn tend(&mut self) -> Tended {
         let mut tended = Tended::GoOn;
@@ -131,7 +131,7 @@ impl Programs {
         tended
     }
 
-    /// Ends them all, and says what became of each.
+    /// Ends all programs, and returns the outcome of each.
     #[must_use]
     pub fn end(mut self) -> Vec<ProgramResult> {
         self.end_all();
@@ -141,7 +141,7 @@ impl Programs {
             .collect()
     }
 
-    /// SIGTERM to all, then SIGKILL to those that did not heed it.
+    /// Sends SIGTERM to all, then SIGKILL to those that did not end.
     fn end_all(&mut self) {
         self.running
             .iter()
@@ -211,7 +211,7 @@ impl Running {
                     true => self.short_lives + 1,
                     false => 0,
                 };
-                // Two quick ends can happen; a third one is a habit, and forking for it would be our own noise.
+                // Two quick ends may be chance. After the third, delay the restart: repeated forking would add noise of our own.
                 let pause = match self.short_lives {
                     0..3 => Duration::ZERO,
                     _ => PAUSE,
@@ -223,7 +223,7 @@ impl Running {
         }
     }
 
-    /// Whether it was started and has not ended. It is not waited for here.
+    /// Whether it was started and has not ended. Does not reap it.
     fn lives(&self) -> bool {
         let Some(pid) = self.pid() else { return false };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -235,14 +235,14 @@ impl Running {
         Pid::from_raw(i32::try_from(child.id()).ok()?)
     }
 
-    /// To the program and all that it started in its group.
+    /// Signals the program and all processes in its group.
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.pid() {
             let _ = kill_process_group(pid, signal);
         }
     }
 
-    /// Kills what is left of its group, waits for it and, where it ended by itself, counts how; says what follows.
+    /// Kills the rest of its group and reaps it. If it ended by itself, counts how. Returns the next action.
     fn put_away(&mut self, by: EndedBy, warden: &Warden) -> Option<After> {
         self.signal(Signal::KILL);
         let mut child = self.child.take()?;

@@ -1,19 +1,19 @@
-//! What the length of a run proves: how rare a sample above a limit must be, given how many were seen.
+//! Computes what the length of a run proves: the bound on the frequency of samples above a limit, from the number seen.
 //!
 //! Wake-ups are counted as trials: with `above` of `trials` later than the limit, the exact (Clopper-Pearson) upper bound
 //! of the probability at 95 %; with none above it is `1 - 0.05^(1/trials)`, about 3 / trials (the "rule of three"). Gaps
-//! come in time, so they have a rate per second, with the exact Poisson (Garwood) bound. Both suppose that one sample
-//! says nothing about the next; where latencies come in bursts, a run proves less than this.
+//! occur in time, so they have a rate per second, with the exact Poisson (Garwood) bound. Both assume independent
+//! samples; if latencies come in bursts, a run proves less than this.
 
 mod tail;
 
 use serde::{Deserialize, Serialize};
 use tail::{binomial_at_most, bisect, poisson_at_most};
 
-/// The share of wrong claims that is accepted: the bounds hold with 95 % confidence.
+/// The accepted probability of a wrong claim: the bounds hold with 95 % confidence.
 const RISK: f64 = 0.05;
 
-/// What somebody wants to be true: hardly anything is above a limit.
+/// A claim to prove: samples above a limit are rare.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The limit, in nanoseconds.
@@ -22,62 +22,62 @@ pub struct Claim {
     pub at_most: f64,
 }
 
-/// What a run says about a limit.
+/// The evidence of a run about a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// The limit; the largest sample where no claim was made.
+    /// The limit; the largest sample if no claim was made.
     pub limit_ns: u64,
-    /// Latency: due wake-ups. Noise: `None`, because gaps come in time.
+    /// Latency: expected wake-ups. Noise: `None`, because gaps occur in time.
     pub trials: Option<u64>,
-    /// Samples above the limit; wake-ups that found no room in memory count as such.
+    /// Samples above the limit, including wake-ups that did not fit in memory.
     pub above: u64,
-    /// With this confidence, in percent, the true value is not above the bound.
+    /// Confidence, in percent, that the true value does not exceed the bound.
     pub confidence_percent: u32,
     /// Latency: a probability. Noise: gaps per second.
     pub bound: f64,
     /// `zero_events` (closed form), `clopper_pearson` or `poisson`.
     pub method: String,
-    /// What was claimed, and whether the run shows it.
+    /// The claim, and whether the run proves it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Judged>,
 }
 
-/// A claim, judged.
+/// A claim with its verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// As it was made.
+    /// The claimed maximum.
     pub at_most: f64,
-    /// What the run says about it.
+    /// The verdict of the run.
     pub verdict: Verdict,
-    /// How long it would have to run in all, in nanoseconds, to show it, if no further sample were above the limit.
-    /// `None` for a claim that is refuted.
+    /// The total run time, in nanoseconds, that would prove it if no further sample were above the limit.
+    /// `None` for a refuted claim.
     pub needed_ns: Option<u64>,
 }
 
-/// What a run says about a claim.
+/// The verdict of a run about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The bound is not above the claim.
+    /// The bound does not exceed the claim.
     Shown,
-    /// The run is too short to tell.
+    /// The run is too short to decide.
     NotShown,
-    /// Even the lower bound is above the claim.
+    /// Even the lower bound exceeds the claim.
     Refuted,
 }
 
-/// What was seen of one thread.
+/// The counts of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Due wake-ups; `None` for gaps.
+    /// Expected wake-ups; `None` for gaps.
     pub trials: Option<u64>,
-    /// Those above the limit.
+    /// Samples above the limit.
     pub above: u64,
-    /// For how long.
+    /// Length of the run.
     pub duration_ns: u64,
 }
 
-/// What it proves. `None` where nothing was seen.
+/// The proof. `None` without samples.
 pub(crate) fn proof(limit_ns: u64, seen: Seen, claim: Option<Claim>) -> Option<Proof> {
     let bound = upper(seen)?;
     Some(Proof {
@@ -132,7 +132,7 @@ fn upper(seen: Seen) -> Option<f64> {
     }
 }
 
-/// The exact lower bound; 0 where nothing was above.
+/// The exact lower bound; 0 if no sample was above the limit.
 #[allow(clippy::cast_precision_loss)]
 fn lower(seen: Seen) -> f64 {
     let Some(below) = seen.above.checked_sub(1) else {
@@ -149,7 +149,8 @@ fn lower(seen: Seen) -> f64 {
     }
 }
 
-/// The shortest run with so many above whose bound is not above the claim. Rounded up; `None` beyond 500 years.
+/// The shortest run with this many samples above the limit whose bound does not exceed the claim. Rounded up; `None` beyond
+/// 500 years.
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -226,7 +227,7 @@ mod tests {
             };
             close(upper(seen).unwrap(), known);
         }
-        // So many that a product of probabilities would be 0: near the normal bound 1e-3 + 1.645 sqrt(1e-3 / n).
+        // So many that a product of probabilities would underflow: near the normal bound 1e-3 + 1.645 sqrt(1e-3 / n).
         let many = upper(of(1_000_000_000, 1_000_000)).unwrap();
         assert!((1.001_6e-3..1.001_7e-3).contains(&many), "{many}");
     }
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(judged(of(2_995_700, 0), 1e-6).verdict, Verdict::NotShown);
         let refuted = judged(of(10_000, 3), 1e-6);
         assert_eq!((refuted.verdict, refuted.needed_ns), (Verdict::Refuted, None));
-        // One in ten thousand refutes no claim of 2e-5 (its lower bound is 5.1e-6); it makes the run longer.
+        // One in ten thousand does not refute a claim of 2e-5 (its lower bound is 5.1e-6); it makes the required run longer.
         let longer = judged(of(10_000, 1), 2e-5);
         assert_eq!(longer.verdict, Verdict::NotShown);
         close(longer.needed_ns.unwrap() as f64, 4.743_865 / 2e-5 * 1e6);

@@ -1,4 +1,4 @@
-//! What to measure.
+//! Defines a measurement request.
 
 use crate::{Break, Environment, IdleStates, Kind, Lane, Measurement, SystemCalls};
 use machine::{CpuId, CpuSet};
@@ -6,69 +6,69 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Moves a process that has just been started (by number, with a single thread) to where it shall be measured:
-/// writes the number to `cgroup.procs` or `tasks`. The text of an error ends up in [`crate::MeasureError::Join`].
+/// Moves a process that has just been started (by PID, with a single thread) into the cgroup to be measured:
+/// writes the PID to `cgroup.procs` or `tasks`. The text of an error ends up in [`crate::MeasureError::Join`].
 pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
 
-/// Takes what a running measurement has brought so far, for a file that survives us. Called on the collecting thread,
-/// which empties the rings of the samplers: what it does must take milliseconds. See [`Request::keep`].
+/// Receives the intermediate result of a running measurement, for a file that survives this process. Called on the collecting
+/// thread, which drains the samplers' rings, so it must return within milliseconds. See [`Request::keep`].
 pub type Keep<'a> = &'a dyn Fn(&Measurement);
 
-/// A gap, on the clock that nobody slews and that the kernel can trace by (`trace_clock` `mono_raw`).
+/// A gap on the clock that is never slewed, which the kernel can use for traces (`trace_clock` `mono_raw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawGap {
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// When it began, on `CLOCK_MONOTONIC_RAW`.
+    /// Its start, on `CLOCK_MONOTONIC_RAW`.
     pub start_raw_ns: u64,
-    /// How long it was.
+    /// Its length.
     pub duration_ns: u64,
 }
 
-/// What a busy thread watched.
+/// The interval that a busy thread watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawWindow {
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// The thread; 0 for one that never began.
+    /// The thread; 0 for one that never started.
     pub tid: u32,
     /// Its first reading, on `CLOCK_MONOTONIC_RAW`.
     pub start_raw_ns: u64,
-    /// Its last one so far.
+    /// Its latest reading so far.
     pub end_raw_ns: u64,
 }
 
-/// Gets every gap of a measurement, to join it with something else. Called on the collecting thread, which empties the
-/// rings of the samplers: what it does must take milliseconds.
+/// Receives every gap of a measurement, to join it with other data. Called on the collecting thread, which drains the
+/// samplers' rings, so it must return within milliseconds.
 pub trait Watcher {
-    /// Gaps, in the order of time for each CPU.
+    /// Gaps, in order of time for each CPU.
     fn gaps(&self, gaps: &[RawGap]);
-    /// What has been watched on a CPU so far, again and again: all gaps before its end have been handed on. What is said
-    /// last is said after the last gap.
+    /// The interval watched on a CPU so far, called repeatedly: all gaps before its end have been passed on. The last call
+    /// comes after the last gap.
     fn window(&self, window: &RawWindow);
 }
 
-/// One measurement: lanes, all sampled by one process, from one beginning.
+/// One measurement: lanes, all sampled by one process, with a common start.
 #[derive(Clone)]
 pub struct Request<'a> {
-    /// One sampler thread each; the result has one thread for each, in this order.
+    /// One per sampler thread; the result has the threads in this order.
     pub lanes: Vec<Lane>,
-    /// All windows begin so many nanoseconds after a whole second of the first lane's clock, instead of at once.
+    /// All windows start this many nanoseconds after a whole second of the first lane's clock, instead of at once.
     pub whole_second: Option<u64>,
     /// The sample that ends the measurement.
     pub break_at: Option<Break<'a>>,
-    /// Idle states.
+    /// Whether idle states are allowed.
     pub idle_states: IdleStates,
-    /// Enforcement of the rule on system calls.
+    /// Enforcement of the list of allowed system calls.
     pub system_calls: SystemCalls,
-    /// How the sampler process gets into the partition that is measured; `None` leaves it where it was started.
+    /// Moves the sampler process into the partition to be measured; `None` leaves it where it was started.
     pub join: Option<Join<'a>>,
-    /// Who gets the result as it grows, about once a second, and less often where that takes long. It is never
-    /// `complete`, has no `activity`, and its accounts hold: a sample counts from the moment it was collected.
+    /// Receives the intermediate result about once a second, less often if that takes long. It is never
+    /// `complete`, has no `activity`, and its totals are consistent: a sample counts from the moment it was collected.
     pub keep: Option<Keep<'a>>,
-    /// The file that gets every gap with its time, while they come; see [`crate::gaps`].
+    /// The file for every gap with its time, written during the run; see [`crate::gaps`].
     pub gaps: Option<&'a Path>,
-    /// Who gets every gap with its time on the raw clock.
+    /// Receives every gap with its time on the raw clock.
     pub watcher: Option<&'a dyn Watcher>,
     /// When this becomes true, sampling ends and the partial result is returned.
     pub stop: &'a AtomicBool,
@@ -77,7 +77,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// These lanes, with idle states held.
+    /// A request for these lanes, without deep idle states.
     #[must_use]
     pub fn new(lanes: Vec<Lane>, environment: Environment, stop: &'a AtomicBool) -> Request<'a> {
         Request {
@@ -119,7 +119,7 @@ impl<'a> Request<'a> {
         Request::new(lanes.collect(), environment, stop)
     }
 
-    /// Both on each CPU: the thread that wakes up stands above the one that never sleeps, which sees it as a gap.
+    /// Both on each CPU: the latency thread has priority over the noise thread, which sees it as a gap.
     #[must_use]
     pub fn all(
         cpus: CpuSet,
@@ -137,7 +137,7 @@ impl<'a> Request<'a> {
         self.lanes.iter().map(|lane| lane.cpu).collect()
     }
 
-    /// What is measured: all that any lane measures.
+    /// The combined kind of all lanes.
     #[must_use]
     pub fn kind(&self) -> Kind {
         let has = |kind| self.lanes.iter().any(|lane| lane.kind == kind);
@@ -148,7 +148,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Changes every lane.
+    /// Applies a change to every lane.
     pub fn each(&mut self, change: impl FnMut(&mut Lane)) {
         self.lanes.iter_mut().for_each(change);
     }

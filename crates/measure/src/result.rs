@@ -1,6 +1,6 @@
-//! What a measurement found: the JSON contract `quietcore.measure/1`.
+//! Defines the result of a measurement: the JSON contract `quietcore.measure/1`.
 //!
-//! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
+//! Unknown values are `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
 use crate::{Clock, Environment, Kind, Method, Proof};
 use machine::{CpuId, Policy};
@@ -14,73 +14,73 @@ pub const SCHEMA: &str = "quietcore.measure/1";
 pub struct Measurement {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What was measured.
+    /// The kind of measurement.
     pub kind: Kind,
-    /// The kernel's tracer that sampled; `None` for samplers of our own.
+    /// The kernel tracer that sampled; `None` for our own samplers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
-    /// When sampling began: RFC 3339, UTC.
+    /// When sampling started: RFC 3339, UTC.
     pub started_at: String,
-    /// How long sampling really took, in nanoseconds: the longest of the threads.
+    /// Actual sampling time in nanoseconds: the longest of the threads.
     pub duration_ns: u64,
-    /// Where it was measured.
+    /// The measured machine.
     pub environment: Environment,
-    /// One per lane, in their order: one per measured CPU, by number, or two.
+    /// One per lane, in their order: one or two per measured CPU, by number.
     pub threads: Vec<ThreadResult>,
-    /// What the kernel counted on the measured CPUs while the samplers ran: from their start to shortly before
-    /// their end, so that it holds nothing of starting and ending them. `None` for a window that was too short,
+    /// The kernel's counters on the measured CPUs while the samplers ran: from their start to shortly before
+    /// their end, so that starting and ending them is excluded. `None` if the window was too short,
     /// and in a file that was written while the measurement ran.
     #[serde(default)]
     pub activity: Option<observe::Activity>,
-    /// The sample that was too long, and ended it ([`crate::Break`]).
+    /// The sample that reached the limit and ended the measurement ([`crate::Break`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broke: Option<Broke>,
     /// The file that every gap was written to ([`crate::Request::gaps`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap_file: Option<GapsWritten>,
-    /// Why the numbers are not those of the machine as it will be used: identifiers of findings, for whose words see
-    /// [`crate::condition_words`]. Empty where nothing of the kind was seen.
+    /// Reasons why the numbers do not represent the machine in normal operation: identifiers of findings, described by
+    /// [`crate::condition_words`]. Empty if none was found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_representative: Vec<String>,
-    /// What limits the meaning of the numbers.
+    /// Conditions that limit the meaning of the numbers.
     pub findings: Vec<Note>,
-    /// What became of the programs that ran beside, where a described run had some.
+    /// The outcome of the programs that ran beside the measurement, if the run's description has any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramResult>,
-    /// Whether it ran to its planned end. False as well in a file that was written while the measurement ran
+    /// Whether it ran to its planned end. Also false in a file that was written while the measurement ran
     /// (finding `still_measuring`).
     pub complete: bool,
 }
 
-/// When a result is made.
+/// When a result is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// The samplers run: their own reports do not count yet, even where one has just finished.
+    /// While the samplers run: their own reports are not used yet, even if one has just finished.
     Passing,
-    /// They are done or dead.
+    /// After they have finished or died.
     End,
 }
 
-/// What one sampler thread found.
+/// The result of one sampler thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ThreadResult {
     /// Latency or noise.
     pub kind: Kind,
     /// The CPU.
     pub cpu: CpuId,
-    /// The number of the thread while it lived.
+    /// The thread's TID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
-    /// The policy that the thread really had, read back from the kernel.
+    /// The actual policy of the thread, read back from the kernel.
     pub policy: Policy,
     /// Real-time priority; 0 for ordinary tasks.
     pub priority: u32,
-    /// Latency: due times in the window. Noise: gaps that the sampler saw.
+    /// Latency: expected wake-ups in the window. Noise: gaps that the sampler saw.
     pub expected: u64,
-    /// Samples in the histogram.
+    /// Number of samples in the histogram.
     pub recorded: u64,
-    /// Latency: due times that passed while the thread was late for an earlier one, or found no room. Noise:
-    /// gaps that found no room.
+    /// Latency: expected wake-ups that passed while the thread was late for an earlier one, or did not fit in memory. Noise:
+    /// gaps that did not fit in memory.
     pub missed: u64,
     /// Smallest sample.
     pub min_ns: Option<u64>,
@@ -88,22 +88,22 @@ pub struct ThreadResult {
     pub mean_ns: Option<f64>,
     /// Standard deviation of the samples.
     pub stddev_ns: Option<f64>,
-    /// The value that came most often, to three digits.
+    /// The most frequent value, to three digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_ns: Option<u64>,
     /// Median.
     pub p50_ns: Option<u64>,
-    /// 90 % of the samples are not above this.
+    /// 90 % of the samples do not exceed this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
-    /// 99 % of the samples are not above this.
+    /// 99 % of the samples do not exceed this.
     pub p99_ns: Option<u64>,
-    /// 99.9 % of the samples are not above this.
+    /// 99.9 % of the samples do not exceed this.
     pub p999_ns: Option<u64>,
-    /// 99.99 % of the samples are not above this; unknown with fewer than 10,000.
+    /// 99.99 % of the samples do not exceed this; unknown with fewer than 10,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ns: Option<u64>,
-    /// 99.999 % of the samples are not above this; unknown with fewer than 100,000.
+    /// 99.999 % of the samples do not exceed this; unknown with fewer than 100,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99999_ns: Option<u64>,
     /// Largest sample, exact.
@@ -113,90 +113,90 @@ pub struct ThreadResult {
     /// What the length of the run proves about the claim, or about the largest sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// What the thread itself suffered while it sampled; `None` when it did not live to tell.
+    /// Disturbances of the sampler thread itself; `None` if it died early.
     pub own: Option<Own>,
-    /// When the window began, on `CLOCK_MONOTONIC`, so that samples can be joined with traces.
+    /// Start of the window on `CLOCK_MONOTONIC`, so that samples can be joined with traces.
     pub started_monotonic_ns: Option<u64>,
     /// Length of the window in nanoseconds.
     pub duration_ns: u64,
     /// Latency: the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
-    /// Latency: the clock that it was late on.
+    /// Latency: the clock that lateness refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
-    /// Latency by `timerlat`: the part until the timer's interrupt ran.
+    /// Latency by `timerlat`: the latency until the timer's interrupt ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irq: Option<Distribution>,
-    /// Latency: the same question asked of the schedule: how late was every activation that was due? Those that a late
-    /// one ran over are in it, each as late as it would have been. It has `recorded` and `missed` together, without
-    /// what found no room in memory. `None` without a schedule. Never mixed with `histogram`.
+    /// Latency: the lateness of every scheduled activation. Includes those that a late wake-up skipped, each with the
+    /// lateness that it would have had. Its count is `recorded` plus `missed`, without
+    /// samples that did not fit in memory. `None` without a schedule. Never mixed with `histogram`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Distribution>,
-    /// Latency: how far the distance of two wake-ups was from the one they were due at.
+    /// Latency: deviation of the interval between two wake-ups from the expected interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
-    /// Latency: wake-ups before their time, which stand in `histogram` as 0; `None` when there was none.
+    /// Latency: early wake-ups, which `histogram` contains as 0; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub early: Option<Early>,
-    /// Latency: wake-ups later than this are listed.
+    /// Latency: wake-ups at least this late are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spike_ns: Option<u64>,
-    /// Latency: the latest of these, at most [`crate::GAPS_KEPT`], in order of time.
+    /// Latency: those with the greatest lateness, at most [`crate::GAPS_KEPT`], in order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spikes: Option<Vec<Spike>>,
-    /// Latency: all of these.
+    /// Latency: the total number of these wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spikes_total: Option<u64>,
-    /// Noise: gaps shorter than this are not counted.
+    /// Noise: the shortest gap that is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
     /// Noise: the longest gaps, at most [`crate::GAPS_KEPT`], in order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Vec<Gap>>,
-    /// Noise: all gaps that were recorded.
+    /// Noise: the total number of recorded gaps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps_total: Option<u64>,
-    /// Noise: gaps in `gaps`.
+    /// Noise: number of gaps in `gaps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps_kept: Option<u64>,
-    /// What came when, of all samples; `None` when there was none.
+    /// All samples over time; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over_time: Option<OverTime>,
-    /// Noise: sum of the recorded gaps that are not the tool's own doing.
+    /// Noise: sum of the recorded gaps that the tool did not cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
-    /// Noise: the longest gap that is not the tool's own doing.
+    /// Noise: the longest gap that the tool did not cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_max_ns: Option<u64>,
-    /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server), and of
-    /// those that hold a wake-up of our own.
+    /// Noise: sum of the gaps that the kernel caused because of this very thread (throttling, fair server), and of
+    /// those that contain one of our own wake-ups.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_ns: Option<u64>,
-    /// Noise: gaps that hold a wake-up of our own thread on the same CPU; their sum is in `own_ns`.
+    /// Noise: gaps that contain a wake-up of our own thread on the same CPU; their sum is in `own_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_wake_ups: Option<u64>,
-    /// What the hypervisor took from this CPU by `/proc/stat`, with the resolution of `USER_HZ`; see `activity`.
+    /// Steal time of this CPU from `/proc/stat`, with the resolution of `USER_HZ`; see `activity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
-    /// Noise: turns of the loop.
+    /// Noise: iterations of the loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
-    /// Noise: the shortest turn; nothing shorter can be seen.
+    /// Noise: the shortest iteration; shorter gaps cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_ns_min: Option<u64>,
-    /// What was counted on this CPU besides, each with its source, or why there is no number.
+    /// Other counts on this CPU, each with its source, or the reason why it is missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<Count>,
-    /// Noise: the counter that was read.
+    /// Noise: the counter that the thread read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<Counter>,
 }
 
-/// A stream of times, by its statistics. Percentiles beyond all values are unknown.
+/// Statistics of a stream of times. Percentiles beyond all values are unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Smallest.
     pub min_ns: Option<u64>,
@@ -204,19 +204,19 @@ pub struct Distribution {
     pub mean_ns: Option<f64>,
     /// Standard deviation.
     pub stddev_ns: Option<f64>,
-    /// What came most often, to three digits.
+    /// The most frequent value, to three digits.
     pub mode_ns: Option<u64>,
     /// Median.
     pub p50_ns: Option<u64>,
-    /// 90 % are not above this.
+    /// 90 % do not exceed this.
     pub p90_ns: Option<u64>,
-    /// 99 % are not above this.
+    /// 99 % do not exceed this.
     pub p99_ns: Option<u64>,
-    /// 99.9 % are not above this.
+    /// 99.9 % do not exceed this.
     pub p999_ns: Option<u64>,
-    /// 99.99 % are not above this.
+    /// 99.99 % do not exceed this.
     pub p9999_ns: Option<u64>,
-    /// 99.999 % are not above this.
+    /// 99.999 % do not exceed this.
     pub p99999_ns: Option<u64>,
     /// Largest, exact.
     pub max_ns: Option<u64>,
@@ -224,61 +224,61 @@ pub struct Distribution {
     pub histogram: Vec<(u64, u64)>,
 }
 
-/// The distances between wake-ups.
+/// Deviations of the intervals between wake-ups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Jitter {
-    /// How far off they were, whatever the sign.
+    /// Absolute deviation from the expected interval.
     pub distance: Distribution,
-    /// Most that two were further apart than they were due.
+    /// Largest excess over the expected interval.
     pub longer_ns: u64,
-    /// Most that two were closer together.
+    /// Largest shortfall from the expected interval.
     pub shorter_ns: u64,
 }
 
-/// Wake-ups before their time: a clock that was set back.
+/// Early wake-ups: the clock was set back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Early {
-    /// How many.
+    /// Number of early wake-ups.
     pub count: u64,
-    /// How far before it at most.
+    /// The earliest: its time before the expected wake-up.
     pub max_ns: u64,
     /// Lower bound of a bucket and wake-ups in it, ascending.
     pub histogram: Vec<(u64, u64)>,
 }
 
-/// What came when: the window in parts of equal length, at most 256, whatever its length and however many samples there were.
+/// Samples over time: the window in at most 256 parts of equal length, independent of its length and the number of samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverTime {
-    /// When the first part begins, in nanoseconds since the window began: with the first sample.
+    /// Start of the first part, in nanoseconds since the window started: the time of the first sample.
     pub begins_ns: u64,
     /// Length of a part.
     pub part_ns: u64,
-    /// Noise: what was stolen in each part; together they are `stolen_ns`. Latency: the latest wake-up that was due in it.
-    /// After the last part nothing came.
+    /// Noise: the time lost in each part; the sum is `stolen_ns`. Latency: the greatest lateness of the wake-ups expected in it.
+    /// There are no samples after the last part.
     pub values_ns: Vec<u64>,
 }
 
 /// A late wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spike {
-    /// When it was due, in nanoseconds since the window began.
+    /// Its expected time, in nanoseconds since the window started.
     pub at_ns: u64,
-    /// How late it was.
+    /// Its lateness.
     pub late_ns: u64,
 }
 
 /// The sample that ended a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broke {
-    /// Late wake-up, or gap.
+    /// Whether it is a late wake-up or a gap.
     pub kind: Kind,
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// How late, or how long.
+    /// Its lateness or length.
     pub value_ns: u64,
-    /// What was too long.
+    /// The limit that it reached.
     pub limit_ns: u64,
-    /// When the thread that saw it looked, on `CLOCK_MONOTONIC`.
+    /// When its thread read the clock, on `CLOCK_MONOTONIC`.
     pub at_monotonic_ns: u64,
 }
 
@@ -287,32 +287,32 @@ pub struct Broke {
 pub struct Own {
     /// Page faults, minor and major. Must be 0.
     pub page_faults: u64,
-    /// Times it went to sleep: one per period in latency mode, none in noise mode.
+    /// Times it slept: one per period in latency mode, none in noise mode.
     pub voluntary_switches: u64,
-    /// Times another task took the CPU from it.
+    /// Times another task preempted it.
     pub involuntary_switches: u64,
 }
 
 /// One gap in the busy loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// When it began, in nanoseconds since the window began.
+    /// Its start, in nanoseconds since the window started.
     pub at_ns: u64,
-    /// How long it was.
+    /// Its length.
     pub duration_ns: u64,
-    /// Whose doing it is, where the tool can tell that it is its own.
+    /// Its cause, if the tool caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<GapLabel>,
 }
 
-/// What became of the file of gaps.
+/// The outcome of the gap file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GapsWritten {
-    /// Where it is.
+    /// Its path.
     pub path: String,
-    /// Gaps in it.
+    /// Number of gaps in it.
     pub written: u64,
-    /// Gaps that are not: no room in a ring, on the way, or on the disk.
+    /// Gaps that are not in it: a ring, the queue or the disk was full.
     pub lost: u64,
 }
 
@@ -322,7 +322,7 @@ pub struct GapsWritten {
 pub enum GapLabel {
     /// Real-time throttling (`sched_rt_runtime_us`).
     RtThrottling,
-    /// A wake-up of our own: both kinds were measured on this CPU.
+    /// One of our own wake-ups: both kinds were measured on this CPU.
     OwnWakeUp,
     /// The fair server, a deadline server for ordinary tasks (6.12 and later).
     FairServer,
@@ -335,54 +335,54 @@ pub struct Counter {
     pub name: String,
     /// Its frequency in kHz as measured over the run; `None` for a clock that counts nanoseconds.
     pub khz: Option<u64>,
-    /// Whether it keeps its pace in every power state: what the processor says (x86), what the architecture demands
-    /// (arm64); `None` where neither does.
+    /// Whether its rate is constant in every power state: reported by the processor (x86) or required by the architecture
+    /// (arm64); `None` if neither applies.
     pub invariant: Option<bool>,
     /// The kernel's clock source after the run.
     #[serde(default)]
     pub clocksource: Option<String>,
-    /// How fast it ran; `None` for a clock, and for a thread that did not live to the end.
+    /// Its actual rate; `None` for a clock, and for a thread that died early.
     #[serde(default)]
     pub rate: Option<CounterRate>,
-    /// How far it is from the counter of another CPU; `None` where no CPU was free to ask it, or it did not answer in
+    /// Its offset from the counter of another CPU; `None` if no CPU was free to measure it, or it did not answer in
     /// time.
     #[serde(default)]
     pub offset: Option<CounterOffset>,
 }
 
-/// The counter's frequency over the whole run, against `CLOCK_MONOTONIC_RAW`, and beside what the kernel takes it for.
+/// The counter's frequency over the whole run, compared with `CLOCK_MONOTONIC_RAW` and with the kernel's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CounterRate {
-    /// Measured.
+    /// The measured frequency.
     pub khz: f64,
-    /// What the readings at both ends may be off by, in millionths.
+    /// Maximum error of the readings at both ends, in millionths.
     pub uncertainty_ppm: f64,
-    /// The kernel's own; `None` where it does not say it.
+    /// The kernel's value; `None` if the kernel does not report it.
     pub kernel_khz: Option<f64>,
-    /// Where it says so.
+    /// The source of the kernel's value.
     pub kernel_says: Option<String>,
-    /// How far the measured one is above the kernel's, in millionths.
+    /// Measured frequency minus the kernel's, in millionths.
     pub apart_ppm: Option<f64>,
-    /// What that may be off by, the last digit of the kernel's number included.
+    /// Maximum error of that difference, including the last digit of the kernel's number.
     pub apart_uncertainty_ppm: Option<f64>,
-    /// Whether the clock is made of this very counter: then both agree whatever the crystal does.
+    /// Whether the clock is derived from this counter: then both agree regardless of the crystal.
     pub clock_is_counter: Option<bool>,
 }
 
-/// The counter of the measured CPU less that of another, asked just before the run.
+/// The counter of the measured CPU minus that of another, measured just before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterOffset {
     /// The other CPU, which is not measured.
     pub against: CpuId,
-    /// How far ahead; negative when it is behind.
+    /// The offset; negative if the counter is behind.
     pub offset_ns: i64,
-    /// The true offset is within so much of it.
+    /// Maximum error of the offset.
     pub uncertainty_ns: u64,
-    /// The shortest way to the other CPU and back.
+    /// The shortest round trip to the other CPU.
     pub round_trip_ns: u64,
 }
 
-/// Something that was counted over the run.
+/// A count over the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Stable name: `smi`, `core_throttle`, `package_throttle`, `steal`, `rt_throttling_gaps`, `fair_server_gaps`,
@@ -390,23 +390,23 @@ pub struct Count {
     pub name: String,
     /// The number; `None` is unknown.
     pub count: Option<u64>,
-    /// What it is a number of; `ns` for a time.
+    /// Its unit; `ns` for a time.
     pub unit: String,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
-    /// Why there is none.
+    /// Why it is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// Something that the reader of the numbers must know.
+/// A finding that the reader of the numbers must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// Stable identifier, for example `memory_not_locked`.
     pub id: String,
-    /// How bad it is.
+    /// Its severity.
     pub level: Level,
-    /// What it is about: a CPU, a file.
+    /// Its subject: a CPU, a file.
     pub subject: String,
     /// What was found.
     pub message: String,
@@ -418,15 +418,15 @@ pub struct Note {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// The numbers cannot be trusted.
+    /// The numbers are not reliable.
     Error,
-    /// The numbers mean less than they seem to.
+    /// The numbers are less meaningful than they appear.
     Warning,
-    /// Good to know.
+    /// Useful information.
     Info,
 }
 
-/// What became of a program.
+/// The outcome of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramResult {
     /// Its name.
@@ -437,9 +437,9 @@ pub struct ProgramResult {
     pub succeeded: u64,
     /// How often it ended otherwise.
     pub failed: u64,
-    /// The last of these other ends, in words.
+    /// Description of the last failure.
     pub last_failure: Option<String>,
-    /// Whether it ended at once several times in a row and was therefore started less often than asked for: the load
-    /// is not what was ordered.
+    /// Whether it ended at once several times in a row and was therefore restarted less often than requested: the load
+    /// is lower than specified.
     pub throttled: bool,
 }

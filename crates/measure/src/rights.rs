@@ -1,12 +1,12 @@
-//! What this process may ask of the kernel, for words about what was refused. The sampler is forked from it, and may
-//! the same.
+//! Checks the privileges of this process, to explain refusals. The sampler is forked from it, and has the
+//! same privileges.
 
 use crate::Lane;
 use machine::Policy;
 use root::Root;
 use rustix::process::{Resource, getrlimit};
 
-/// Whether we have CAP_SYS_NICE (bit 23). What cannot be read is no reason to blame the privilege.
+/// Whether we have CAP_SYS_NICE (bit 23). True if unknown, so that the privilege is not blamed.
 pub(crate) fn may_be_nice(root: &Root) -> bool {
     let status = root.text("/proc/self/status").ok().flatten().unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -14,7 +14,7 @@ pub(crate) fn may_be_nice(root: &Root) -> bool {
     mask.is_none_or(|mask| mask & (1 << 23) != 0)
 }
 
-/// Why a policy was refused, and what to do (`sched(7)`: without the capability up to RLIMIT_RTPRIO).
+/// Why a policy was refused, and what to do (`sched(7)`: RLIMIT_RTPRIO limits the priority without the capability).
 pub(crate) fn about_refused_policy(lane: &Lane, errno: i32, root: &Root) -> (String, String) {
     let limit = getrlimit(Resource::Rtprio);
     let is_limit =
@@ -41,7 +41,7 @@ pub(crate) fn about_refused_policy(lane: &Lane, errno: i32, root: &Root) -> (Str
     (why, fix)
 }
 
-/// The limit on locked memory in bytes; `None` where there is none.
+/// The limit on locked memory in bytes; `None` if unlimited.
 pub(crate) fn locked_memory() -> Option<u64> {
     getrlimit(Resource::Memlock).current
 }

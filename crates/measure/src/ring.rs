@@ -1,32 +1,32 @@
-//! A ring for one writer and one reader in different processes.
+//! Implements a ring for one writer and one reader in different processes.
 //!
-//! One store (`head`) publishes a sample together with everything that was missed before it, so that the two
-//! agree even when the writer is killed between any two instructions. A full ring drops the new sample and
+//! One store (`head`) publishes a sample together with the count of all samples missed before it, so that the two
+//! agree even if the writer is killed between any two instructions. A full ring drops the new sample and
 //! counts it: the writer never waits.
 
 use crate::shared::{Slot, Track};
 use std::sync::atomic::Ordering;
 
-/// One sample, as a sampler hands it to the collector.
+/// One sample, passed from a sampler to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// Latency: the due time in nanoseconds. Noise: the beginning of the gap in ticks.
+    /// Latency: the expected time in nanoseconds. Noise: the start of the gap in ticks.
     pub at: u64,
     /// Latency in nanoseconds (see [`Sample::lateness`]), or gap in ticks.
     pub value: u64,
-    /// All that had been missed when this sample was complete, its own skipped due times included.
+    /// Total missed when this sample was complete, including the expected wake-ups that it skipped.
     pub missed: u64,
 }
 
 impl Sample {
-    /// Latency with its sign: negative before the due time.
+    /// Latency with its sign: negative if early.
     pub(crate) fn lateness(self) -> i64 {
         self.value.cast_signed()
     }
 }
 
-/// The sampler's end. Its positions are in registers or on the stack; the reader's is looked up only when the
-/// ring seems full, so that the two sides share no cache line in between.
+/// The sampler's end. Its positions are in registers or on the stack. It reads the reader's position only when the
+/// ring seems full, so that the two sides do not share a cache line otherwise.
 pub(crate) struct Writer<'a> {
     track: &'a Track,
     slots: &'a [Slot],
@@ -37,7 +37,7 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// A writer on an empty ring.
+    /// A writer for an empty ring.
     pub(crate) fn new(track: &'a Track, slots: &'a [Slot]) -> Writer<'a> {
         Writer {
             track,
@@ -49,14 +49,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes to every slot, so that no page of the ring is touched for the first time in the window.
+    /// Writes to every slot, so that no page of the ring is first touched during the window.
     pub(crate) fn touch(&self) {
         for slot in self.slots {
             slot.at.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Adds a sample, and `skipped` due times that were missed because of it.
+    /// Adds a sample, and `skipped` expected wake-ups that were missed because of it.
     #[inline]
     pub(crate) fn push(&mut self, at: u64, value: u64, skipped: u64) {
         self.missed += skipped;
@@ -80,18 +80,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// All that was missed.
+    /// Total number missed.
     pub(crate) fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The part of it that found no room in the ring.
+    /// The part of it that did not fit in the ring.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
 }
 
-/// Takes out everything that is in the ring, oldest first.
+/// Removes all samples from the ring, oldest first.
 pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample)) {
     let head = track.head.0.load(Ordering::Acquire);
     let mut tail = track.tail.0.load(Ordering::Relaxed);

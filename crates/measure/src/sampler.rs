@@ -1,7 +1,7 @@
-//! The process that samples: one thread per measured CPU, and a main thread that sleeps until they end.
+//! Runs the sampling process: one thread per measured CPU, and a main thread that sleeps until they end.
 //!
-//! It is a process of its own so that its memory can be locked, so that it can be moved into a partition while
-//! the collector stays outside, and so that killing it loses nothing that was recorded.
+//! It is a separate process so that its memory can be locked, so that it can be moved into a partition while
+//! the collector stays outside, and so that killing it loses no recorded sample.
 
 use crate::counter::{Cntvct, Monotonic, Pace, Pair, Source, Tsc, offset};
 use crate::os::{self, Errno, Side};
@@ -13,17 +13,17 @@ use machine::{CpuSet, Policy};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Enough for the loops and what the C library needs to start a thread.
+/// Enough for the loops and for the C library's thread setup.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// How long the counter is calibrated before the window. 50 ns of reading error in 20 ms put the end of a
-/// window wrong by 3 us per second; results are converted with the slope over the whole window instead.
+/// Duration of the calibration before the window. A reading error of 50 ns in 20 ms shifts the end of a
+/// window by 3 us per second; results are converted with the slope over the whole window instead.
 const CALIBRATION_NS: u64 = 20_000_000;
 
-/// What the samplers shall do.
+/// The samplers' task.
 pub(crate) struct Job<'a> {
     pub lanes: &'a [Lane],
-    /// What threads that never sleep read.
+    /// The counter for threads that never sleep.
     pub counter: Source,
     pub break_at: Option<Break<'a>>,
     pub system_calls: SystemCalls,
@@ -31,7 +31,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The longest window of all threads, as far as it is planned.
+    /// The longest window of all threads, if planned.
     pub(crate) fn length_ns(&self) -> u64 {
         let lengths = self
             .lanes
@@ -40,7 +40,7 @@ impl Job<'_> {
         lengths.max().unwrap_or(0)
     }
 
-    /// What the times of a thread are in.
+    /// The counter that a thread's times are in.
     pub(crate) fn source(&self, lane: &Lane) -> Source {
         match lane.kind {
             Kind::Noise => self.counter,
@@ -55,7 +55,7 @@ pub(crate) fn start(job: &Job<'_>) -> Result<u32, Errno> {
     match os::fork()? {
         Side::Parent(pid) => Ok(pid),
         Side::Child => {
-            // A panic must not unwind into the caller's frames, of which this process has a copy.
+            // A panic must not unwind into the caller's frames, which this process has a copy of.
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| process(job, parent)));
             os::exit_now(if done.is_ok() { 0 } else { 70 })
         }
@@ -82,7 +82,7 @@ fn process(job: &Job<'_>, parent: u32) {
             }
         }
         wait_until(&control.ready, thread_count(job));
-        // Now, and not for the future: everything that the window needs exists, and the stacks of later
+        // MCL_CURRENT, not MCL_FUTURE: everything that the window needs exists, and the stacks of later
         // threads would count against the limit of an unprivileged user.
         let locked = match rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT) {
             Ok(()) => 1,
@@ -120,7 +120,7 @@ fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
     pass(control, gate::GO);
     window(job, lane, track, slots, pace);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
-    // nobody may end while another still samples.
+    // no thread may end while another still samples.
     arrive(&control.done);
     wait_until(&control.done, thread_count(job));
 }
@@ -129,7 +129,7 @@ fn thread_count(job: &Job<'_>) -> u32 {
     u32::try_from(job.lanes.len()).unwrap_or(u32::MAX)
 }
 
-/// The measurement itself, with everything that must not happen inside it before and behind.
+/// Runs the measurement, including the setup and cleanup that must not happen inside the window.
 fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace) {
     let control = job.shared.control();
     let mut writer = Writer::new(track, slots);
@@ -151,7 +151,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
             .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns)),
     );
     let pair = job.source(lane).pair();
-    // The pair is the best of several and some microseconds old; the window begins now, and what is between is no gap.
+    // The pair is the best of several readings and some microseconds old; the window starts now, so the time between is not a gap.
     let now = job.source(lane).read();
     let start = Pair {
         ticks: now,
@@ -174,7 +174,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
             track.seen.store(end.seen, Ordering::Relaxed);
         }
         Kind::Noise => {
-            // The same moment as `start`, so that gaps can be joined with what has the time of the clock.
+            // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
             let begun = start.raw_ns.saturating_add_signed(ahead_ns);
             track.start_ns.store(begun, Ordering::Relaxed);
             track.state.0.store(state::SAMPLING, Ordering::Release);
@@ -208,7 +208,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
     track.state.0.store(state::DONE, Ordering::Release);
 }
 
-/// Wakes up until the window is over.
+/// Runs the wake-up loop until the window is over.
 fn wake(job: &Job<'_>, lane: &Lane, start_ns: u64, track: &Track, writer: &mut Writer<'_>) -> timer::End {
     let terms = timer::Terms {
         clock: lane.clock,
@@ -226,7 +226,7 @@ fn wake(job: &Job<'_>, lane: &Lane, start_ns: u64, track: &Track, writer: &mut W
     }
 }
 
-/// A sample was too long: what was asked for happens, first of all where a trace is to stay as it is.
+/// Handles a sample above the limit. Runs the requested action first, so that it can freeze a trace early.
 fn trip(job: &Job<'_>, lane: &Lane, track: &Track, hit: Option<u64>, pace: Pace) {
     let (Some(ticks), Some(limit)) = (hit, job.break_at) else {
         return;
@@ -241,12 +241,12 @@ fn trip(job: &Job<'_>, lane: &Lane, track: &Track, hit: Option<u64>, pace: Pace)
         });
     }
     track.hit.store(ticks, Ordering::Relaxed);
-    // All others end as well.
+    // All other threads end as well.
     job.shared.control().stop.0.store(1, Ordering::Release);
 }
 
-/// Runs the very loop of the window once, so that its code, its data and the clock's pages are in place, and
-/// calibrates the counter meanwhile. What it recorded is thrown away.
+/// Runs the window's own loop once, so that its code, its data and the clock's pages are in memory. Calibrates the
+/// counter at the same time. The recorded samples are discarded.
 fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &AtomicU32) -> Pace {
     let mut writer = Writer::new(track, slots);
     let pace = match lane.kind {
@@ -281,10 +281,10 @@ fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &At
     pace
 }
 
-/// From the reading that begins the window into the loop it is never longer, with cold caches (some 500 ns were seen).
+/// Maximum time from the reading that starts the window to the loop, with cold caches (some 500 ns were observed).
 const WAY_IN_NS: u64 = 1_000;
 
-/// Spins from a reading of the counter for a length in nanoseconds, or until a gap has the limit in ticks.
+/// Spins from a reading of the counter for a length in nanoseconds, or until a gap reaches the limit in ticks.
 fn spin(
     job: &Job<'_>,
     lane: &Lane,
@@ -308,9 +308,9 @@ fn spin(
     }
 }
 
-/// Asks for the policy, and says what was granted: a cgroup without real-time budget refuses it with EPERM.
+/// Requests the policy, and records the granted one: a cgroup without real-time budget refuses it with EPERM.
 fn take_policy(lane: &Lane, track: &Track) {
-    // The default slack of 50 us would be added to every sleep of an ordinary task.
+    // The default slack of 50 us would delay every sleep of an ordinary task.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     if let Err(errno) = os::set_policy(lane.policy, lane.priority, lane.deadline) {
         track.policy_errno.store(errno, Ordering::Relaxed);
@@ -321,7 +321,7 @@ fn take_policy(lane: &Lane, track: &Track) {
     track.priority.store(priority, Ordering::Relaxed);
 }
 
-/// A policy as a number for shared memory.
+/// Encodes a policy for shared memory.
 pub(crate) fn policy_code(policy: Policy) -> u32 {
     match policy {
         Policy::Other => 0,
@@ -362,7 +362,7 @@ fn touch_stack() {
     black_box(&deep);
 }
 
-/// Counts the calling thread in a word that others wait on.
+/// Counts the calling thread in a word that other threads wait on.
 fn arrive(word: &AtomicU32) {
     word.fetch_add(1, Ordering::AcqRel);
     notify(word);

@@ -1,10 +1,10 @@
-//! Policies of samplers, as they are written on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
+//! Parses sampler policies as on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
 use crate::choices::Deadline;
 use crate::lane::{IfRefused, Lane};
 use machine::{Policy, nanoseconds, parse_duration};
 
-/// Policy of the samplers, with what belongs to it.
+/// Policy of the samplers, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SamplerPolicy {
     policy: Policy,
@@ -15,7 +15,7 @@ pub struct SamplerPolicy {
 }
 
 impl SamplerPolicy {
-    /// Writes it into a lane that has it or does not run.
+    /// Sets it in a lane, as a required policy.
     pub fn fill(self, lane: &mut Lane) {
         lane.if_refused = IfRefused::Fails;
         lane.policy = self.policy;
@@ -24,10 +24,10 @@ impl SamplerPolicy {
     }
 }
 
-/// Reads one.
+/// Parses a policy.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// A description of what is wrong with it.
 pub fn parse_policy(text: &str) -> Result<SamplerPolicy, String> {
     let (word, rest) = text
         .split_once(':')

@@ -1,10 +1,10 @@
-//! Proof that the samplers make no system call that they should not make: the kernel kills them if they do.
+//! Proves that the samplers make only allowed system calls: the kernel kills them at any other.
 
 use crate::Kind;
 use crate::os::Errno;
 use libc::{c_long, c_ulong, sock_filter, sock_fprog};
 
-/// What a thread needs to report and to end, after its window. The clock is not among them: it must be readable
+/// System calls that a thread needs to report and to end, after its window. The clock is not included: it must be readable
 /// without a system call.
 const ENDING: &[c_long] = &[
     libc::SYS_getrusage,
@@ -16,7 +16,7 @@ const ENDING: &[c_long] = &[
     libc::SYS_exit_group,
 ];
 
-/// How a latency sampler sleeps. `restart_syscall` is the kernel's own way to go on after SIGSTOP.
+/// How a latency sampler sleeps. The kernel uses `restart_syscall` to continue after SIGSTOP.
 #[cfg(target_pointer_width = "64")]
 const SLEEPING: &[c_long] = &[libc::SYS_clock_nanosleep, libc::SYS_restart_syscall];
 // `clock_nanosleep_time64` and `futex_time64`: numbers above 402 are the same on every 32-bit architecture
@@ -31,14 +31,14 @@ const WAITING: &[c_long] = &[libc::SYS_futex, 422];
 /// Whether a sample may end the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Breaks {
-    /// None does.
+    /// No sample does.
     Never,
-    /// One that is too long.
+    /// A sample that reaches the limit.
     AtLimit,
 }
 
 /// From now on, any other system call of this thread kills the process with SIGSYS.
-/// With `breaks`, it may write besides: what happens at a sample that is too long, and nothing before it.
+/// With `breaks`, it may also write: only for the action at a sample that reaches the limit.
 pub(crate) fn forbid(kind: Kind, breaks: Breaks) -> Result<(), Errno> {
     let sleeping = match kind {
         Kind::Latency | Kind::All => SLEEPING,

@@ -1,7 +1,7 @@
-//! The memory that the sampler process and the collector share: a control block, and one track per CPU.
+//! Defines the memory that the sampler process and the collector share: a control block, and one track per CPU.
 //!
-//! Everything in it is atomic and valid when zero, so that a sampler that dies at any instruction leaves a
-//! state that the collector can read.
+//! Everything in it is atomic and valid when zero, so that the collector can read the state of a sampler that dies
+//! at any instruction.
 
 use crate::os::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -9,24 +9,24 @@ use rustix::thread::futex;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// A value with a cache line of its own (128 bytes: x86 fetches lines in pairs, some arm64 cores have such).
+/// A value with a cache line of its own (128 bytes: x86 fetches lines in pairs, some arm64 cores have 128-byte lines).
 #[repr(C, align(128))]
 #[derive(Default)]
 pub(crate) struct Line<T>(pub T);
 
-/// What concerns the whole sampler process.
+/// State of the whole sampler process.
 #[repr(C, align(4096))]
 #[derive(Default)]
 pub(crate) struct Control {
-    /// Not 0: the samplers shall end. Every turn of the busy loop reads it.
+    /// Not 0: the samplers have to end. Every iteration of the busy loop reads it.
     pub stop: Line<AtomicU32>,
-    /// [`gate`]: what the sampler process may do; a futex.
+    /// [`gate`]: the phase that the sampler process may enter; a futex.
     pub gate: Line<AtomicU32>,
-    /// When the windows begin, on `CLOCK_MONOTONIC`; set before the gate opens.
+    /// When the windows start, on `CLOCK_MONOTONIC`; set before the gate opens.
     pub start_monotonic_ns: AtomicU64,
-    /// Threads that wait for the window, whether or not their preparation worked.
+    /// Threads that wait for the window, whether or not their setup succeeded.
     pub ready: AtomicU32,
-    /// Threads whose window is over; a futex.
+    /// Number of threads whose window is over; a futex.
     pub done: AtomicU32,
     /// Result of mlockall: 0 not tried yet, 1 locked, otherwise -errno.
     pub locked: AtomicI32,
@@ -34,19 +34,19 @@ pub(crate) struct Control {
     pub spawn_errno: AtomicI32,
 }
 
-/// Values of [`Control::gate`]. At 0 the child waits for being moved into its partition.
+/// Values of [`Control::gate`]. At 0 the child waits to be moved into its partition.
 pub(crate) mod gate {
-    /// The threads may prepare.
+    /// The threads may start their setup.
     pub(crate) const PREPARE: u32 = 1;
-    /// The window begins.
+    /// The window starts.
     pub(crate) const GO: u32 = 2;
 }
 
 /// Values of [`Track::state`].
 pub(crate) mod state {
-    /// Preparing, or waiting for the window.
+    /// In setup, or waiting for the window.
     pub(crate) const IDLE: u32 = 0;
-    /// The window has begun, and samples are taken.
+    /// The window has started, and samples are taken.
     pub(crate) const SAMPLING: u32 = 1;
     /// The report is complete.
     pub(crate) const DONE: u32 = 2;
@@ -54,67 +54,67 @@ pub(crate) mod state {
     pub(crate) const NOT_PINNED: u32 = 3;
 }
 
-/// What concerns one sampler thread. The ring's slots stand behind the track.
+/// State of one sampler thread. The ring's slots follow the track.
 #[repr(C, align(4096))]
 #[derive(Default)]
 pub(crate) struct Track {
-    /// Samples pushed; written by the sampler.
+    /// Number of samples pushed; written by the sampler.
     pub head: Line<AtomicU64>,
-    /// Samples taken out; written by the collector.
+    /// Number of samples removed; written by the collector.
     pub tail: Line<AtomicU64>,
-    /// When the sampler was last seen alive, in its own ticks; noise writes it every turn.
+    /// When the sampler was last seen alive, in its own ticks; noise writes it in every iteration.
     pub alive: Line<AtomicU64>,
     /// [`state`].
     pub state: Line<AtomicU32>,
-    /// What the collector asks before the window: the number of a round; see [`crate::counter::offset`].
+    /// The collector's request before the window: the number of a round; see [`crate::counter::offset`].
     pub ping: Line<AtomicU64>,
     /// The round that was answered.
     pub pong: Line<AtomicU64>,
-    /// With it: the counter.
+    /// The counter at that answer.
     pub pong_ticks: AtomicU64,
-    /// Whether the thread shall answer; a futex.
+    /// Whether the thread has to answer; a futex.
     pub turn: AtomicU32,
     /// Errno of pinning.
     pub errno: AtomicI32,
-    /// Errno of a policy that was refused; 0 when it was granted.
+    /// Errno of a refused policy; 0 if it was granted.
     pub policy_errno: AtomicI32,
     /// Policy and priority read back, as the numbers of [`crate::sampler::policy_code`].
     pub policy: AtomicU32,
     /// Priority read back.
     pub priority: AtomicU32,
-    /// The limit of the claim in ticks, as the calibration has it.
+    /// The limit of the claim in ticks, by the calibration.
     pub claim_ticks: AtomicU64,
-    /// The thread's number.
+    /// The thread's TID.
     pub tid: AtomicU32,
-    /// Latency: when the windows begin on this thread's clock; set before the gate opens.
+    /// Latency: when the windows start on this thread's clock; set before the gate opens.
     pub start_clock_ns: AtomicU64,
     /// Start of the window: counter.
     pub start_ticks: AtomicU64,
     /// Start of the window: raw clock at `start_ticks`.
     pub start_raw_ns: AtomicU64,
-    /// How wide the reading of both was.
+    /// Duration of reading both.
     pub start_width_ns: AtomicU64,
     /// Start of the window: `CLOCK_MONOTONIC`.
     pub start_ns: AtomicU64,
-    /// A moment after the window: counter.
+    /// Shortly after the window: counter.
     pub end_ticks: AtomicU64,
-    /// A moment after the window: raw clock.
+    /// Shortly after the window: raw clock.
     pub end_raw_ns: AtomicU64,
-    /// How wide the reading of both was.
+    /// Duration of reading both.
     pub end_width_ns: AtomicU64,
-    /// Where the window really ended, in ticks, or on the sampler's clock. Everything up to here is accounted for.
+    /// The actual end of the window, in ticks, or on the sampler's clock. Everything up to here is accounted for.
     pub covered: AtomicU64,
-    /// Latency: due times missed. Noise: gaps that found no room.
+    /// Latency: expected wake-ups missed. Noise: gaps that did not fit in the ring.
     pub missed: AtomicU64,
-    /// The part of `missed` that found no room in the ring.
+    /// The part of `missed` that did not fit in the ring.
     pub dropped: AtomicU64,
-    /// Gaps seen, or wake-ups.
+    /// Number of gaps or wake-ups seen.
     pub seen: AtomicU64,
     /// Not 0: the sample that ended the measurement, in the track's ticks.
     pub hit: AtomicU64,
-    /// Noise: turns of the loop.
+    /// Noise: iterations of the loop.
     pub turns: AtomicU64,
-    /// Noise: shortest turn in ticks.
+    /// Noise: shortest iteration in ticks.
     pub turn_min: AtomicU64,
     /// Page faults in the window.
     pub page_faults: AtomicU64,
@@ -126,7 +126,7 @@ pub(crate) struct Track {
     pub seccomp_errno: AtomicI32,
 }
 
-/// One sample as it stands in shared memory.
+/// One sample in shared memory.
 #[repr(C, align(32))]
 #[derive(Default)]
 pub(crate) struct Slot {
@@ -149,11 +149,11 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Maps room for `tracks` tracks with `slots` (a power of two) slots each.
+    /// Maps memory for `tracks` tracks with `slots` (a power of two) slots each.
     pub(crate) fn map(tracks: usize, slots: usize) -> Result<Shared, Errno> {
         debug_assert!(slots.is_power_of_two());
         let bytes = size_of::<Control>() + tracks * track_bytes(slots);
-        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+        // SAFETY: a fresh anonymous mapping at an address that the kernel chooses aliases nothing.
         let base = unsafe {
             mmap_anonymous(
                 std::ptr::null_mut(),
@@ -174,17 +174,17 @@ impl Shared {
 
     /// The control block.
     pub(crate) fn control(&self) -> &Control {
-        // SAFETY: the mapping begins with it, is page-aligned, zeroed at first, and lives as long as `self`.
+        // SAFETY: the mapping starts with it, is page-aligned, zeroed at first, and lives as long as `self`.
         unsafe { self.base.cast::<Control>().as_ref() }
     }
 
-    /// A track and its slots; `None` behind the last.
+    /// A track and its slots; `None` after the last.
     pub(crate) fn track(&self, place: usize) -> Option<(&Track, &[Slot])> {
         if place >= self.tracks {
             return None;
         }
         let offset = size_of::<Control>() + place * track_bytes(self.slots);
-        // SAFETY: `map` made room for `tracks` tracks of `track_bytes(slots)` each behind the control block; sizes
+        // SAFETY: `map` allocated `tracks` tracks of `track_bytes(slots)` each after the control block; sizes
         // and alignments are multiples of 4096 and 32; zero is valid for atomics; they live as long as `self`.
         unsafe {
             let track = self.base.add(offset);
@@ -196,13 +196,13 @@ impl Shared {
         }
     }
 
-    /// How many threads sample.
+    /// Number of sampling threads.
     pub(crate) fn tracks(&self) -> usize {
         self.tracks
     }
 }
 
-/// Wakes all that wait on a word.
+/// Wakes all threads that wait on a word.
 pub(crate) fn notify(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
 }
@@ -214,7 +214,7 @@ pub(crate) fn wait_until(word: &AtomicU32, value: u32) {
         if now >= value {
             return;
         }
-        // EAGAIN: it changed meanwhile; EINTR cannot be told from a wake-up. Both look again.
+        // EAGAIN: the word changed before the wait; EINTR cannot be distinguished from a wake-up. Check again in both cases.
         let _ = futex::wait(word, futex::Flags::empty(), now, None);
     }
 }

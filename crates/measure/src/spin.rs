@@ -1,30 +1,29 @@
-//! The noise sampler: reads a counter as fast as it can and notes every jump.
+//! Implements the noise sampler: reads a counter as fast as it can and records every jump.
 
 use crate::counter::Count;
 use crate::ring::Writer;
 use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the loop leaves behind, in ticks.
+/// The result of the loop, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct End {
     /// Last reading.
     pub covered: u64,
-    /// Gaps of at least the threshold.
+    /// Number of gaps that reached the threshold.
     pub seen: u64,
-    /// Turns.
+    /// Iterations.
     pub turns: u64,
-    /// Shortest turn; `u64::MAX` when every turn was a gap.
+    /// Shortest iteration; `u64::MAX` if every iteration was a gap.
     pub turn_min: u64,
     /// The gap that reached the limit.
     pub hit: Option<u64>,
 }
 
-/// Spins until `length` ticks after `start` have passed or `stop` is set. `start` is when the window began: what stopped the
-/// thread between that reading and the first one here is a gap like any other, unless it is no longer than `way_in`, which
-/// is our own way. No system call, no allocation, no branch that
-/// depends on the counter's kind. The time that recording takes belongs to the next turn, so that an
-/// interruption while recording is seen as well.
+/// Spins until `length` ticks after `start` have passed or `stop` is set. `start` is the start of the window. An interruption
+/// between that reading and the first one here is a normal gap, unless it is at most `way_in`, the time that our own code
+/// takes. No system call, no allocation, no branch that depends on the counter's kind. The time that recording takes
+/// belongs to the next iteration, so an interruption while recording is seen as well.
 pub(crate) fn sample<C: Count>(
     track: &Track,
     writer: &mut Writer<'_>,
@@ -46,10 +45,10 @@ pub(crate) fn sample<C: Count>(
         hit: None,
     };
     loop {
-        // Asked before the time: who is told to stop while it does not have the CPU has not seen yet how long that took.
+        // Read before the time: if the stop request comes while this thread is preempted, the length of that gap is still recorded.
         let is_told_to_stop = stop.load(Ordering::Relaxed) != 0;
         let now = C::now();
-        // A counter that went back (it must not, on one CPU) is no gap of 500 years.
+        // A counter that went back (it must not, on one CPU) is not a gap of 500 years.
         let gap = now.saturating_sub(state.covered);
         if gap >= threshold {
             state.seen += 1;
@@ -65,7 +64,7 @@ pub(crate) fn sample<C: Count>(
         }
         state.covered = now;
         state.turns += 1;
-        // Who reads this finds every gap before it in the ring.
+        // A reader of this value finds every earlier gap in the ring.
         track.alive.0.store(now, Ordering::Release);
         if now >= end || is_told_to_stop {
             return state;
@@ -86,7 +85,7 @@ mod tests {
         let shared = Shared::map(1, 64).unwrap();
         let (track, slots) = shared.track(0).unwrap();
         let mut writer = Writer::new(track, slots);
-        // The window began 50 ms ago, and the thread was not there.
+        // The window started 50 ms ago, and the thread was not running.
         let start = Monotonic::now() - 50_000_000;
         let stop = AtomicU32::new(0);
         let limits = [40_000_000, u64::MAX, 1_000];
@@ -96,13 +95,13 @@ mod tests {
         assert_eq!(gaps.len() as u64, end.seen);
         let (at, length) = gaps[0];
         assert!(at == start && length >= 50_000_000, "{gaps:?}");
-        // Nothing of the window is outside of what the loop covers.
+        // The loop covers the whole window.
         assert!(end.covered >= start + 51_000_000, "{end:?}");
     }
 
     static TOLD: AtomicU32 = AtomicU32::new(0);
 
-    /// A counter of a thread that loses the CPU after its second reading, and is told to stop before it has it back.
+    /// A counter of a thread that loses the CPU after its second reading, and is asked to stop before it runs again.
     struct Interrupted;
 
     impl Count for Interrupted {

@@ -1,13 +1,13 @@
-//! The statistics of a stream of values: a histogram, exact extremes, exact mean and variance.
+//! Computes the statistics of a stream of values: a histogram, exact extremes, exact mean and variance.
 
 use crate::counter::Pace;
 use crate::result::Distribution;
 use hdrhistogram::Histogram;
 
-/// One hour in ticks of 9 GHz: no longer sample is told apart.
+/// One hour in ticks of 9 GHz: longer samples share a bucket.
 const HIGHEST: u64 = 1 << 45;
 
-/// Values in ticks.
+/// Statistics of values in ticks.
 pub(crate) struct Tally {
     histogram: Histogram<u64>,
     count: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Without values; `None` where there is no memory for the buckets.
+    /// An empty tally; `None` if the buckets cannot be allocated.
     pub(crate) fn new() -> Option<Tally> {
         Some(Tally {
             histogram: Histogram::new_with_bounds(1, HIGHEST, 3).ok()?,
@@ -32,13 +32,13 @@ impl Tally {
         })
     }
 
-    /// Takes one value.
+    /// Adds one value.
     pub(crate) fn add(&mut self, value: u64) {
         self.add_falling(value, 0, 1);
     }
 
-    /// Takes `count` values, the first of them `first` and each `step` below the one before. In the time of the buckets
-    /// that they fall into, not of their number: a stall of an hour is millions of late activations.
+    /// Adds `count` values, the first of them `first` and each `step` below the previous one. Its run time depends on the number of
+    /// buckets, not of values: a stall of an hour is millions of late activations.
     #[allow(clippy::cast_precision_loss)]
     pub(crate) fn add_falling(&mut self, first: u64, step: u64, count: u64) {
         let Some(last) = count
@@ -64,7 +64,7 @@ impl Tally {
         self.sum += (u128::from(first) + u128::from(last)) * u128::from(count) / 2;
         self.min = self.min.min(last);
         self.max = self.max.max(first);
-        // Chan's form of Welford's sums: no cancellation, however long the run.
+        // Chan's form of Welford's sums: no cancellation, regardless of the length of the run.
         let (n, own) = (count as f64, self.count as f64);
         let mean = (first as f64 + last as f64) / 2.0;
         let spread = (step as f64).powi(2) * n * (n * n - 1.0) / 12.0;
@@ -74,7 +74,7 @@ impl Tally {
         self.squares += spread + off * off * own * n / self.count as f64;
     }
 
-    /// Values so far.
+    /// Number of values.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -105,7 +105,7 @@ impl Tally {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt() * pace.factor())
     }
 
-    /// The value that `share` of the values do not exceed, in nanoseconds; never above the exact maximum.
+    /// The value that `share` of the values do not exceed, in nanoseconds; at most the exact maximum.
     pub(crate) fn quantile_ns(&self, share: f64, pace: Pace) -> Option<u64> {
         let ticks = self
             .histogram
@@ -114,15 +114,15 @@ impl Tally {
         Some(pace.to_ns(ticks))
     }
 
-    /// As [`Tally::quantile_ns`], where at least one value lies beyond it: below that it is the maximum by another name.
+    /// As [`Tally::quantile_ns`], if at least one value lies beyond it: otherwise it would equal the maximum.
     #[allow(clippy::cast_precision_loss)]
     fn tail_ns(&self, share: f64, pace: Pace) -> Option<u64> {
-        // 1e-9: 100,000 values are enough for 99.999 %, whatever the last digit of the product.
+        // 1e-9: 100,000 values are enough for 99.999 %, despite rounding of the product.
         let beyond = self.count as f64 * (1.0 - share) + 1e-9;
         self.quantile_ns(share, pace).filter(|_| beyond >= 1.0)
     }
 
-    /// The lowest of the fullest buckets, in nanoseconds: its lower bound, and never below the exact minimum.
+    /// The lowest of the fullest buckets, in nanoseconds: its lower bound, but at least the exact minimum.
     pub(crate) fn mode_ns(&self, pace: Pace) -> Option<u64> {
         let fullest = self
             .histogram
@@ -148,7 +148,7 @@ impl Tally {
         buckets
     }
 
-    /// All of it, for a result.
+    /// All statistics, for a result.
     pub(crate) fn distribution(&self, pace: Pace) -> Distribution {
         Distribution {
             count: self.count,

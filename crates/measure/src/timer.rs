@@ -1,23 +1,23 @@
-//! The latency sampler: sleeps to a fixed grid of times, or for a fixed time, and notes how late it wakes.
+//! Implements the latency sampler: sleeps until times on a fixed grid, or for a fixed time, and records how late it wakes.
 
 use crate::Clock;
 use crate::ring::Writer;
 use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The grid of due times on the sampler's clock.
+/// The grid of expected wake-up times on the sampler's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// The first due time.
+    /// The first expected time.
     pub first: u64,
-    /// The last due time of the window.
+    /// The last expected time of the window.
     pub last: u64,
-    /// Distance.
+    /// Distance between two expected times.
     pub interval: u64,
 }
 
 impl Grid {
-    /// So many due times: one after every whole interval.
+    /// A grid of `periods` expected times: one after every whole interval.
     pub(crate) fn new(start_ns: u64, periods: u64, interval_ns: u64) -> Grid {
         let interval = interval_ns.max(1);
         Grid {
@@ -27,7 +27,7 @@ impl Grid {
         }
     }
 
-    /// How many due times had come at `now`. Computed from the grid alone, not from what the loop did.
+    /// Number of expected times up to `now`. Computed from the grid alone, independent of the loop.
     pub(crate) fn due_until(&self, now: u64) -> u64 {
         match now.min(self.last).checked_sub(self.first) {
             Some(since) => since / self.interval + 1,
@@ -35,39 +35,39 @@ impl Grid {
         }
     }
 
-    /// How many further due times had come when the thread that was due at `due` woke `late`.
+    /// Number of further expected times that passed until the thread expected at `due` woke `late`.
     #[inline]
     pub(crate) fn skipped(&self, due: u64, late: u64) -> u64 {
         (late / self.interval).min(self.last.saturating_sub(due) / self.interval)
     }
 }
 
-/// What a wake-up is measured against.
+/// The reference of a wake-up's lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Terms {
-    /// The clock of all times.
+    /// The clock for all times.
     pub clock: Clock,
-    /// The wake-up that ends the measurement: as late as this, or later. `i64::MAX` when none does.
+    /// The lateness at which a wake-up ends the measurement. `i64::MAX` if none does.
     pub limit_ns: i64,
 }
 
-/// What the loop leaves behind.
+/// The result of the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct End {
-    /// When it woke last: every due time up to here was recorded or missed.
+    /// The last wake-up: every expected time up to here was recorded or missed.
     pub covered: u64,
-    /// Wake-ups.
+    /// Number of wake-ups.
     pub seen: u64,
-    /// The limit was reached: this late, at the time `covered`.
+    /// The lateness that reached the limit, at the time `covered`.
     pub hit_ns: Option<u64>,
 }
 
 impl End {
-    /// Notes a wake-up; whether it was one too late.
+    /// Records a wake-up; returns whether it reached the limit.
     #[inline]
     fn take(&mut self, due: u64, late: i64, terms: Terms) -> bool {
         self.seen += 1;
-        // A clock that was set back is no reason to count a due time as still to come.
+        // If the clock was set back, the expected time still counts as passed.
         self.covered = due.saturating_add(late.max(0).cast_unsigned());
         if late >= terms.limit_ns {
             self.hit_ns = Some(late.cast_unsigned());
@@ -76,8 +76,8 @@ impl End {
     }
 }
 
-/// One sleep per period, nothing else. A wake-up that comes after further due times counts these as missed and
-/// goes on with the next on the grid.
+/// Sleeps once per period. A wake-up that comes after further expected times counts these as missed and
+/// continues with the next time on the grid.
 pub(crate) fn sample(
     grid: Grid,
     terms: Terms,
@@ -103,7 +103,7 @@ pub(crate) fn sample(
     }
 }
 
-/// One sleep of the interval after the other: no due times, so none can be missed.
+/// Sleeps for the interval repeatedly: there are no expected times, so none can be missed.
 pub(crate) fn sample_relative(
     [interval, periods, length]: [u64; 3],
     terms: Terms,

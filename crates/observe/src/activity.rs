@@ -1,57 +1,57 @@
-//! The difference between two samples: which CPU was interrupted by what, how often.
+//! Computes the difference between two samples: which CPU was interrupted by what, and how often.
 
 use crate::{Class, CloseUp, Counters, Sample, of_interrupt, of_softirq};
 use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What happened between two samples.
+/// The activity between two samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Activity {
-    /// Time between the two samples in nanoseconds; 0 when the samples do not tell.
+    /// Time between the two samples in nanoseconds; 0 if unknown.
     pub duration_ns: u64,
     /// Every CPU that was online in both samples, by number.
     pub cpus: Vec<CpuActivity>,
 }
 
-/// What happened on one CPU.
+/// The activity on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuActivity {
     /// The CPU.
     pub cpu: CpuId,
-    /// Interrupts of the CPU's own timer ([`Class::Tick`]); `None` where no row counts them.
+    /// Interrupts of the CPU's own timer ([`Class::Tick`]); `None` if no row counts them.
     pub ticks: Option<u64>,
-    /// Interrupts that arrived, most frequent first; only what is not zero, ticks included.
+    /// Interrupts, most frequent first, including ticks; zero counts are omitted.
     pub interrupts: Vec<Counted>,
-    /// Softirqs that ran, most frequent first; only what is not zero.
+    /// Softirqs, most frequent first; zero counts are omitted.
     pub softirqs: Vec<Counted>,
     /// Calls of `schedule()`; `None` without `/proc/schedstat` or while `kernel.sched_schedstats` is 0.
     pub context_switches: Option<u64>,
-    /// Time that the hypervisor took, in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
+    /// Steal time in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
     pub steal_ns: Option<u64>,
-    /// What was looked at of this CPU alone; `None` where nobody did ([`crate::close_up`]).
+    /// Counters that are read for selected CPUs only; `None` if they were not read ([`crate::close_up`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close: Option<CloseUp>,
 }
 
-/// One counter that moved.
+/// One counter that increased.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Name of the row: `LOC`, `36`, `IPI0`, `TIMER`.
     pub name: String,
-    /// What the kernel prints beside the counts (`Local timer interrupts`, `PCI-MSIX-... virtio1-req.0`).
+    /// The kernel's description beside the counts (`Local timer interrupts`, `PCI-MSIX-... virtio1-req.0`).
     pub what: String,
     /// Class of interruption, a row of [`crate::CLASSES`].
     pub class: Class,
-    /// How often.
+    /// Number of interruptions.
     pub count: u64,
 }
 
-/// What happened between two samples of the same machine and boot.
+/// The activity between two samples of the same machine and boot.
 ///
-/// CPUs without a column in one of the samples are left out: nothing is known about them. A counter that went
-/// back has wrapped (the kernel counts in 32 bits) when it was in the upper half, and has been started anew
-/// (an interrupt was freed and requested again) otherwise.
+/// CPUs without a column in one of the samples are left out, because their activity is unknown. A counter that
+/// decreased from the upper half has wrapped (the kernel counts in 32 bits). Otherwise it was reset
+/// (an interrupt was freed and requested again).
 #[must_use]
 pub fn activity(before: &Sample, after: &Sample) -> Activity {
     let duration_ns = match (before.at_ns, after.at_ns) {
@@ -67,7 +67,7 @@ pub fn activity(before: &Sample, after: &Sample) -> Activity {
         of_softirq(name)
     });
     let cpus = measured_cpus(before, after);
-    // Whether any row counts ticks at all is a property of the table, not of one CPU.
+    // Whether any row counts ticks is a property of the table, not of one CPU.
     let knows_ticks = after.interrupts.as_ref().is_some_and(|table| {
         table
             .rows
@@ -96,7 +96,7 @@ pub fn activity(before: &Sample, after: &Sample) -> Activity {
     }
 }
 
-/// The columns of `/proc/interrupts`, which are the online CPUs; without that file those of `/proc/stat`.
+/// The columns of `/proc/interrupts`, which are the online CPUs; without that file, the columns of `/proc/stat`.
 fn measured_cpus(before: &Sample, after: &Sample) -> CpuSet {
     let online = |sample: &Sample| match (&sample.interrupts, &sample.times) {
         (Some(table), _) => table.cpus.clone(),
@@ -109,7 +109,7 @@ fn measured_cpus(before: &Sample, after: &Sample) -> CpuSet {
     online(before).and(&online(after))
 }
 
-/// Non-zero differences by CPU, in one pass over the cells that are not zero.
+/// Non-zero differences by CPU, computed in one pass over the non-zero cells.
 fn deltas(
     before: Option<&Counters>,
     after: Option<&Counters>,
@@ -120,7 +120,7 @@ fn deltas(
         return by_cpu;
     };
     for (name, row) in &after.rows {
-        // The same number with another text is another interrupt, whose count began at 0.
+        // The same number with another text is another interrupt, whose count started at 0.
         let earlier = before.rows.get(name).filter(|earlier| earlier.what == row.what);
         let class = class_of(name, &row.what);
         for &(cpu, count) in &row.counts {

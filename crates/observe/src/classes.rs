@@ -1,8 +1,8 @@
-//! The one table of interruption classes: what each is, what usually causes it, and what stops it.
+//! Defines the table of interruption classes: what each is, its usual cause, and how to stop it.
 
 use serde::{Deserialize, Serialize};
 
-/// Class of an interruption. Its meaning stands in [`CLASSES`].
+/// Class of an interruption, described in [`CLASSES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -28,9 +28,9 @@ pub enum Class {
     TimerBroadcast,
     /// Stop, wake-up, crash and backtrace IPIs.
     CpuControl,
-    /// An interrupt of a device.
+    /// A device interrupt.
     Device,
-    /// A message of the hypervisor to its guest.
+    /// A message from the hypervisor to its guest.
     Hypervisor,
     /// Notification for a guest that runs on this CPU.
     Guest,
@@ -50,11 +50,11 @@ pub enum Class {
     SoftTasklet,
     /// Another program's thread ran.
     Preemption,
-    /// A thread of the kernel ran.
+    /// A kernel thread ran.
     KernelThread,
     /// Work from a workqueue ran.
     Work,
-    /// The hypervisor ran something else.
+    /// The hypervisor ran another task.
     Steal,
     /// The firmware took the CPU (system management interrupt).
     Firmware,
@@ -64,7 +64,7 @@ pub enum Class {
     SystemCall,
     /// Spurious interrupts and read retries.
     Spurious,
-    /// Anything that the table does not know.
+    /// Any interruption that is not in the table.
     Other,
 }
 
@@ -73,13 +73,13 @@ pub enum Class {
 pub struct ClassRow {
     /// The class.
     pub class: Class,
-    /// Its name for people.
+    /// Its display name.
     pub name: &'static str,
     /// What it is, in one sentence.
     pub what: &'static str,
-    /// What usually causes it.
+    /// Its usual cause.
     pub cause: &'static str,
-    /// What stops it; empty where nothing does.
+    /// How to stop it; empty if nothing does.
     pub knob: &'static str,
 }
 
@@ -99,7 +99,7 @@ const fn row(
     }
 }
 
-/// The table. `check`, `blame`, `watch` and `explain` all read from it.
+/// The table, used by `check`, `blame`, `watch` and `explain`.
 pub const CLASSES: &[ClassRow] = &[
     row(
         Class::Tick,
@@ -314,7 +314,7 @@ pub const CLASSES: &[ClassRow] = &[
 ];
 
 impl Class {
-    /// Its row; every class has one.
+    /// The table row; every class has one.
     #[must_use]
     pub fn row(self) -> &'static ClassRow {
         const LAST: &ClassRow = &row(

@@ -1,15 +1,15 @@
-//! What is counted of a few CPUs beside the tables of the whole machine: idle states, changes of frequency, throttling,
-//! and page faults and switches of the threads there.
+//! Reads counters of selected CPUs that the machine-wide tables lack: idle states, frequency changes, throttling,
+//! and page faults and context switches of the threads there.
 //!
-//! All of it stands in memory of the kernel: no read here sends an interrupt to the CPU that is looked at. That is why the
-//! frequency itself is not among it, nor events of `perf`, which are opened and read on their CPU.
+//! The kernel keeps all of them in memory: no read here sends an interrupt to the observed CPU. For that reason the
+//! frequency itself is not included, and neither are `perf` events, which are opened and read on their CPU.
 
 use machine::{CpuId, CpuSet, Task};
 use root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The counters at one moment. What a kernel does not count is `None`.
+/// The counters at one moment. Counters that the kernel does not keep are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloseSample {
     cpus: BTreeMap<CpuId, Counts>,
@@ -24,7 +24,7 @@ struct Counts {
     throttled: Option<u64>,
 }
 
-/// A state of `cpuidle`, at one moment.
+/// A `cpuidle` state at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     name: String,
@@ -42,18 +42,18 @@ struct ThreadCounts {
     switches: Option<u64>,
 }
 
-/// What happened on one CPU between two such samples.
+/// The activity on one CPU between two such samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseUp {
-    /// How often a task got the CPU (`/proc/schedstat`), whether `kernel.sched_schedstats` is 1 or not.
+    /// How often a task got the CPU (`/proc/schedstat`). The kernel counts this even if `kernel.sched_schedstats` is 0.
     pub timeslices: Option<u64>,
-    /// Idle states that were entered, the shallowest first; empty where none was, `None` without `cpuidle`.
+    /// Idle states that were entered, the shallowest first; empty if there were none, `None` without `cpuidle`.
     pub idle: Option<Vec<IdleEntered>>,
-    /// Changes of frequency; `None` where the driver keeps no statistics.
+    /// Frequency changes; `None` if the driver keeps no statistics.
     pub frequency_changes: Option<u64>,
-    /// How often the core was throttled for heat; `None` where nobody counts.
+    /// How often the core was throttled because of its temperature; `None` if it is not counted.
     pub throttled: Option<u64>,
-    /// Threads that were there before and after, and what they did; those that did nothing are left out.
+    /// Threads that existed before and after, and their activity; inactive ones are omitted.
     pub threads: Vec<ThreadDid>,
 }
 
@@ -62,29 +62,29 @@ pub struct CloseUp {
 pub struct IdleEntered {
     /// Its name: `POLL`, `C1`, `C6`.
     pub name: String,
-    /// How long it takes to come back, in microseconds, as its driver says.
+    /// Exit latency in microseconds, as reported by the driver.
     pub latency_us: u64,
-    /// How often.
+    /// Number of entries.
     pub count: u64,
 }
 
-/// A thread that lives on the CPU.
+/// A thread whose last CPU is this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadDid {
-    /// Thread number.
+    /// Its TID.
     pub tid: u32,
-    /// Name.
+    /// Its name.
     pub comm: String,
-    /// Page faults without a disk.
+    /// Page faults that needed no disk access.
     pub minor_faults: u64,
     /// Page faults that waited for a disk.
     pub major_faults: u64,
-    /// How often it gave the CPU away or lost it; `None` where the kernel does not say.
+    /// Voluntary and involuntary context switches; `None` if the kernel does not report them.
     pub switches: Option<u64>,
 }
 
 impl CloseSample {
-    /// Reads the counters of some CPUs, and of those of the tasks that last ran there.
+    /// Reads the counters of the given CPUs, and of those `tasks` that last ran on them.
     #[must_use]
     pub fn take(root: &Root, cpus: &CpuSet, tasks: &[Task]) -> CloseSample {
         let timeslices = crate::timeslices(root);
@@ -106,7 +106,7 @@ impl CloseSample {
     }
 }
 
-/// What happened between two samples, by CPU.
+/// The activity between two samples, by CPU.
 #[must_use]
 pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, CloseUp> {
     let one = |(cpu, earlier): (&CpuId, &Counts)| {
@@ -184,14 +184,14 @@ fn thread(root: &Root, task: &Task) -> Option<ThreadCounts> {
     })
 }
 
-/// Minor and major page faults of a line of `stat`. The name may hold spaces and parentheses, the fields after it may not.
+/// Minor and major page faults from a line of `stat`. The name may contain spaces and parentheses, the later fields may not.
 fn parse_faults(stat: &str) -> Option<(u64, u64)> {
     let (_, fields) = stat.rsplit_once(')')?;
     let field = |number: usize| fields.split_whitespace().nth(number - 3)?.parse().ok();
     Some((field(10)?, field(12)?))
 }
 
-/// Voluntary and other switches of a `status` together.
+/// The sum of voluntary and involuntary switches in a `status`.
 fn parse_switches(status: &str) -> Option<u64> {
     let line = |name: &str| {
         let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
@@ -200,7 +200,7 @@ fn parse_switches(status: &str) -> Option<u64> {
     line("voluntary_ctxt_switches:")?.checked_add(line("nonvoluntary_ctxt_switches:")?)
 }
 
-/// A number that somebody else has now tells nothing, nor does a thread that went to another CPU meanwhile.
+/// `None` if the TID was reused, or if the thread moved to another CPU between the samples.
 fn did(tid: u32, before: &ThreadCounts, after: &ThreadCounts) -> Option<ThreadDid> {
     let is_same = before.start_time == after.start_time && before.cpu == after.cpu;
     let did = ThreadDid {

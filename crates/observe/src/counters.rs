@@ -1,30 +1,30 @@
-//! The one table of counters that the kernel keeps for each CPU: the rows of `/proc/interrupts` that have a name
-//! instead of a number, and those of `/proc/softirqs`.
+//! Defines the table of per-CPU kernel counters: the named rows of `/proc/interrupts` (those without a number),
+//! and the rows of `/proc/softirqs`.
 //!
-//! Names and texts are those of `arch/x86/kernel/irq.c`, `arch/arm64/kernel/smp.c`, `arch/arm/kernel/smp.c`
+//! Names and texts are from `arch/x86/kernel/irq.c`, `arch/arm64/kernel/smp.c`, `arch/arm/kernel/smp.c`
 //! and `kernel/softirq.c`.
 
 use crate::classes::Class;
 
-/// Where a counter stands.
+/// The file of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// `/proc/interrupts` of every architecture.
     Interrupts,
     /// `/proc/interrupts` of x86.
     X86,
-    /// `/proc/interrupts` of arm and arm64, where IPIs are numbered and only the text tells.
+    /// `/proc/interrupts` of arm and arm64, where IPIs are numbered and only the text identifies them.
     Arm,
     /// `/proc/softirqs`.
     Softirqs,
 }
 
-/// One row of the table: a line of `/proc/interrupts` or `/proc/softirqs` and what it means.
+/// One row of the table: a line of `/proc/interrupts` or `/proc/softirqs` and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name as printed; on arm the text behind the counts.
+    /// Its printed name; on arm the text after the counts.
     pub name: &'static str,
-    /// Where it stands.
+    /// Its file.
     pub place: Place,
     /// What it counts.
     pub what: &'static str,
@@ -43,7 +43,7 @@ const fn row(name: &'static str, place: Place, class: Class, what: &'static str)
 
 use Place::{Arm, Interrupts, Softirqs, X86};
 
-/// Every row of the two files that has a name instead of a number.
+/// All rows of the two files that have a name instead of a number.
 pub const COUNTERS: &[Counter] = &[
     row("NMI", X86, Class::Nmi, "non-maskable interrupts"),
     row("LOC", X86, Class::Tick, "interrupts of the CPU's own timer"),
@@ -238,7 +238,7 @@ pub const COUNTERS: &[Counter] = &[
     row("RCU", Softirqs, Class::SoftRcu, "RCU callbacks"),
 ];
 
-/// The row of a name; the case of letters does not count, unless two rows differ in nothing else.
+/// The row with a name, ignoring case unless two rows differ only in case.
 #[must_use]
 pub fn counter(name: &str) -> Option<&'static Counter> {
     let same_case = COUNTERS.iter().find(|row| row.name == name);

@@ -1,4 +1,4 @@
-//! `/proc/interrupts`: every row, numbered and named, with one column per online CPU.
+//! Parses `/proc/interrupts`: all rows, numbered and named, with one column per online CPU.
 
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
@@ -16,14 +16,14 @@ pub struct Counters {
 /// One row of the file: a text and a count per CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterRow {
-    /// What stands behind the counts.
+    /// The text after the counts.
     pub what: String,
     /// CPU and count, ascending, without zeros: a machine of 1,024 CPUs has ten million cells, nearly all zero.
     pub counts: Vec<(u32, u64)>,
 }
 
 impl Counters {
-    /// The count of a row on a CPU; 0 where the row is there and the CPU has nothing in it.
+    /// The count of a row on a CPU; 0 if the row exists but has no count for the CPU.
     #[must_use]
     pub fn count(&self, row: &str, cpu: machine::CpuId) -> Option<u64> {
         if !self.cpus.contains(cpu) {
@@ -45,7 +45,7 @@ impl CounterRow {
     }
 }
 
-/// Reads the table line by line. Rows with fewer counts than there are columns (`ERR`, `MIS`) belong to no CPU
+/// Parses the table line by line. Rows with fewer counts than columns (`ERR`, `MIS`) belong to no CPU
 /// and are left out (`show_interrupts` in `kernel/irq/proc.c`, `arch_show_interrupts`).
 #[derive(Debug, Default)]
 pub struct Reader {
@@ -54,7 +54,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Takes one line, the header first. Lines that are no rows are skipped.
+    /// Parses one line, the header first. Lines that are not rows are skipped.
     pub fn line(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         if self.columns.is_empty() {
@@ -79,7 +79,7 @@ impl Reader {
             }
             rest = after;
         }
-        // The kernel prints its columns in ascending order; a foreign text may not.
+        // The kernel prints its columns in ascending order; other sources may not.
         counts.sort_unstable_by_key(|&(cpu, _)| cpu);
         let what = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         self.table
@@ -87,7 +87,7 @@ impl Reader {
             .insert(name.trim().to_owned(), CounterRow { what, counts });
     }
 
-    /// The table; `None` when there was not even a header.
+    /// The table; `None` if there was no header.
     #[must_use]
     pub fn finish(self) -> Option<Counters> {
         (!self.columns.is_empty()).then_some(self.table)

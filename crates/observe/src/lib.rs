@@ -1,8 +1,8 @@
-//! What the kernel's counters say about each CPU: two samples, and what happened in between.
+//! Samples the kernel's per-CPU counters, and computes the activity between two samples.
 //!
-//! Only files are read whose reading leaves the other CPUs alone: `/proc/interrupts`, `/proc/softirqs`,
-//! `/proc/stat`, `/proc/schedstat`, and what [`CloseSample`] names. Never `/proc/cpuinfo` or `scaling_cur_freq`, which may send interrupts to
-//! the very CPU that is being measured.
+//! Reads only files that do not disturb the other CPUs: `/proc/interrupts`, `/proc/softirqs`, `/proc/stat`,
+//! `/proc/schedstat`, and the files of [`CloseSample`]. Never reads `/proc/cpuinfo` or `scaling_cur_freq`, which may send
+//! interrupts to the measured CPU.
 
 mod activity;
 mod classes;

@@ -1,12 +1,12 @@
-//! The class of a row of `/proc/interrupts` or `/proc/softirqs`.
+//! Determines the class of a row of `/proc/interrupts` or `/proc/softirqs`.
 
 use crate::classes::Class;
 use crate::counters::{COUNTERS, Place};
 
-/// Class of a row of `/proc/interrupts`, from its name and the text behind the counts.
+/// Class of a row of `/proc/interrupts`, from its name and the text after the counts.
 ///
-/// x86 names its rows (`arch/x86/kernel/irq.c`); arm and RISC-V number their IPIs (`IPI0`) in an order that
-/// changed over the years, so there the text decides, and their timer is a numbered interrupt.
+/// x86 names its rows (`arch/x86/kernel/irq.c`). arm and RISC-V number their IPIs (`IPI0`) in an order that
+/// changed over the years, so the text decides there; their timer is a numbered interrupt.
 #[must_use]
 pub fn of_interrupt(name: &str, what: &str) -> Class {
     let named = COUNTERS

@@ -1,4 +1,4 @@
-//! One reading of all counters, with its time.
+//! Reads all counters once, with a timestamp.
 
 use crate::interrupts::Reader;
 use crate::{Counters, CpuTimes, parse_schedstat, parse_softirqs, parse_stat, parse_timeslices};
@@ -6,16 +6,16 @@ use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The counters at one moment. What could not be read is `None`.
+/// The counters at one moment. Counters that could not be read are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Live: `CLOCK_MONOTONIC` in nanoseconds. Captured: `/proc/uptime`. `None` where neither is there.
+    /// Live: `CLOCK_MONOTONIC` in nanoseconds. Captured: `/proc/uptime`. `None` if neither is available.
     pub at_ns: Option<u64>,
     /// `/proc/interrupts`.
     pub interrupts: Option<Counters>,
     /// `/proc/softirqs`.
     pub softirqs: Option<Counters>,
-    /// `/proc/stat`, the lines of single CPUs.
+    /// `/proc/stat`, the lines of individual CPUs.
     pub times: Option<BTreeMap<u32, CpuTimes>>,
     /// `/proc/schedstat`: calls of `schedule()` per CPU.
     pub schedules: Option<BTreeMap<u32, u64>>,
@@ -36,7 +36,7 @@ impl Sample {
             interrupts: interrupts(root),
             softirqs: text("/proc/softirqs").and_then(|text| parse_softirqs(&text)),
             times: text("/proc/stat").map(|text| parse_stat(&text)),
-            // The counters stand still, at whatever they were, while the statistics are off.
+            // The counters keep their last values while the statistics are off.
             schedules: schedstats_on
                 .then(|| text("/proc/schedstat").and_then(|text| parse_schedstat(&text)))
                 .flatten(),
@@ -45,14 +45,14 @@ impl Sample {
     }
 }
 
-/// How often a task got each CPU (`/proc/schedstat`), which the kernel counts whether `kernel.sched_schedstats` is 1 or not.
+/// How often a task got each CPU (`/proc/schedstat`). The kernel counts this even if `kernel.sched_schedstats` is 0.
 #[must_use]
 pub fn timeslices(root: &Root) -> Option<BTreeMap<u32, u64>> {
     let text = root.text("/proc/schedstat").ok().flatten()?;
     parse_timeslices(&text)
 }
 
-/// Line by line: with 1,024 CPUs and 10,000 interrupts the file has over 100 MB.
+/// Parses line by line: with 1,024 CPUs and 10,000 interrupts the file has over 100 MB.
 fn interrupts(root: &Root) -> Option<Counters> {
     let mut reader = Reader::default();
     let there = root

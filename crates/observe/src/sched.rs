@@ -1,4 +1,4 @@
-//! `/proc/stat` (time taken by the hypervisor) and `/proc/schedstat` (calls of `schedule()`), per CPU.
+//! Parses `/proc/stat` (steal time) and `/proc/schedstat` (calls of `schedule()`), per CPU.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,30 +6,30 @@ use std::collections::BTreeMap;
 /// Times of one CPU in `USER_HZ` ticks (`fs/proc/stat.c`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
-    /// Time in all states. The time of guests is in that of their user already.
+    /// Time in all states. User time already includes guest time.
     #[serde(default)]
     pub total: u64,
-    /// Time in which nothing ran, with or without input or output to wait for.
+    /// Idle time, including time waiting for input or output.
     #[serde(default)]
     pub idle: u64,
-    /// Time that the hypervisor took; `None` before the field existed.
+    /// Steal time; `None` on kernels without the field.
     pub steal: Option<u64>,
     /// Time spent running guests.
     pub guest: Option<u64>,
 }
 
 impl CpuTimes {
-    /// How much of the time since an earlier look something ran, in percent; `None` where no time has passed.
+    /// Percentage of the time since an earlier reading that the CPU was busy; `None` if no time has passed.
     #[must_use]
     pub fn load_since(&self, earlier: &CpuTimes) -> Option<f64> {
         let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
-        // The kernel's idle time of a CPU may step back by a tick.
+        // The kernel's idle time of a CPU may decrease by a tick.
         let idle = self.idle.saturating_sub(earlier.idle).min(total);
         #[allow(clippy::cast_precision_loss)]
         Some((total - idle) as f64 * 100.0 / total as f64)
     }
 
-    /// Of several CPUs together.
+    /// Total of several CPUs.
     #[must_use]
     pub fn sum<'a>(times: impl IntoIterator<Item = &'a CpuTimes>) -> CpuTimes {
         times
@@ -43,7 +43,7 @@ impl CpuTimes {
     }
 }
 
-/// The lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice`.
+/// Parses the lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice`.
 #[must_use]
 pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
     text.lines()
@@ -71,9 +71,9 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
 }
 
 /// Calls of `schedule()`: the third field of each `cpuN` line in all known versions (14 to 17,
-/// `Documentation/scheduler/sched-stats.rst`); `None` for a version that is not known.
+/// `Documentation/scheduler/sched-stats.rst`); `None` for an unknown version.
 ///
-/// The kernel counts only while `kernel.sched_schedstats` is 1; a reader must check that first.
+/// The kernel counts only while `kernel.sched_schedstats` is 1; the caller must check that first.
 #[must_use]
 pub fn parse_schedstat(text: &str) -> Option<BTreeMap<u32, u64>> {
     of_each(text, 3)
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(stepped.load_since(&later), Some(100.0));
         let both = CpuTimes::sum([&later, &earlier]);
         assert_eq!((both.total, both.idle), (2_100, 1_760));
-        // A file can say anything.
+        // A file can contain any number.
         let huge = at("cpu3 18446744073709551615 1 2 18446744073709551615 3 0 0 0 0 0\n");
         assert_eq!((huge.total, huge.idle), (u64::MAX, u64::MAX));
         assert_eq!(CpuTimes::sum([&huge, &huge]).total, u64::MAX);

@@ -1,4 +1,4 @@
-//! `/proc/softirqs`: the same form as `/proc/interrupts`, but with one column per *possible* CPU and no text.
+//! Parses `/proc/softirqs`: the format of `/proc/interrupts`, but with one column per *possible* CPU and no text.
 
 use crate::{Counters, parse_interrupts};
 

@@ -1,31 +1,31 @@
-//! What a kernel says about its events before any is recorded: descriptions, layout of pages, names.
+//! Reads a kernel's event descriptions, page layout and names before recording.
 
 use crate::TraceError;
 use events::dat::Description;
 use events::{Endian, Format, Formats, KernelNames, Layout};
 use root::Root;
 
-/// Everything that is needed to read the pages of this kernel.
+/// All data needed to decode the pages of this kernel.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
-    /// The kernel's own texts, for a file that somebody else reads.
+    /// The kernel's own texts, for a file that another program reads.
     pub description: Description,
     /// Descriptions of the events.
     pub formats: Formats,
     /// `SYSTEM/EVENT` of each.
     pub events: Vec<String>,
-    /// What was asked for and this kernel does not have.
+    /// Requested events that this kernel does not have.
     pub absent: Vec<String>,
     /// Layout of pages.
     pub layout: Layout,
-    /// Names of functions and texts. Without root, or with `kptr_restrict`, there are none.
+    /// Names of functions and texts. Empty without root, or with `kptr_restrict`.
     pub names: KernelNames,
 }
 
-/// Reads it. `top` is the directory of tracefs, `wanted` are events as `SYSTEM/EVENT` or whole systems.
+/// Reads the catalogue. `top` is the directory of tracefs, `wanted` are events as `SYSTEM/EVENT` or whole systems.
 ///
 /// # Errors
-/// A file that cannot be read or is no description; some events are wanted, and none of them is there.
+/// A file that cannot be read or is not a description; events are requested, but none of them exists.
 pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, TraceError> {
     let endian = Endian::native();
     let mut formats = Formats::new(endian);
@@ -53,12 +53,12 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
             events.push(event);
         }
     }
-    // What the kernel's tracers write is described as well, and is no event that could be switched on.
+    // Entries that the kernel's tracers write are described as well, but are not events that could be enabled.
     for name in root.names(&format!("{top}/events/ftrace"))?.unwrap_or_default() {
         let Some(text) = root.text(&format!("{top}/events/ftrace/{name}/format"))? else {
             continue;
         };
-        // Nobody has to understand a tracer that is not used; a file takes its words as they are.
+        // The description of an unused tracer need not parse; a file stores its text unchanged.
         if let Ok(format) = Format::parse("ftrace", &text) {
             let _ = formats.add(format);
         }
@@ -93,7 +93,7 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
     })
 }
 
-/// The events that a name stands for: itself, or all of a system that can be switched on.
+/// The events of a name: itself, or all events of a system that can be enabled.
 ///
 /// # Errors
 /// A directory that cannot be read.

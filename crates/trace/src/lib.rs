@@ -1,8 +1,8 @@
-//! The kernel's trace buffers while they fill: which events there are, pages as they come, what was lost.
+//! Reads the kernel's trace buffers while they fill: available events, pages, and lost events.
 //!
-//! Reading only. Who makes an instance, switches events on and gives everything back is `apply::tracing`, because that
-//! changes the machine; this crate is given the directory. It never sleeps on a buffer: who waits in the kernel for data is
-//! woken by an interrupt on the very CPU that is watched.
+//! This crate only reads. `apply::tracing` creates an instance, enables events and restores everything, because that
+//! changes the machine; this crate gets the directory. It never sleeps on a buffer: the kernel wakes a waiting reader
+//! with an interrupt on the observed CPU.
 
 mod catalogue;
 mod recording;
@@ -19,26 +19,26 @@ pub use stats::Stats;
 use events::FormatError;
 use root::RootError;
 
-/// Why a trace could not be read or recorded.
+/// Errors of reading or recording a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// A file of tracefs.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// A description that is none.
+    /// An invalid description.
     #[error("{path}: {error}; please report this with the file's text")]
     Format {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The error.
         error: FormatError,
     },
-    /// None of the events that were asked for.
+    /// None of the requested events exists.
     #[error(
         "this kernel has none of these events: {wanted}; `available_events` in its tracefs lists those that it has"
     )]
     NoEvents {
-        /// What was asked for.
+        /// The requested events.
         wanted: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Takes the pages out of the buffers while they fill, into memory of a bounded size, and gives their events out in the order
-//! of time as soon as every CPU has told what lies before them.
+//! Reads pages from the buffers while they fill, into memory of a bounded size. Delivers their events in order of time once
+//! all CPUs have been read up to that time.
 //!
-//! Memory holds what was not given out yet. When it is full, pages stay in the kernel, which counts what it has to drop.
+//! Memory holds only undelivered events. When it is full, pages stay in the kernel, which counts the events that it drops.
 
 use crate::TraceError;
 use crate::source::{Source, Way};
@@ -11,26 +11,26 @@ use machine::CpuId;
 use root::Root;
 use std::ops::ControlFlow;
 
-/// The time of an event is read before it can be read: between lies the writing of it, and whatever interrupts that, also the
-/// hypervisor. A CPU whose buffer is empty has told everything that is older than this; what comes even later is told as
-/// lost.
+/// An event's timestamp is taken before the event is readable: writing it takes time, and an interrupt or the hypervisor may
+/// delay the write. If a CPU's buffer is empty, all its events older than this margin count as read. Events that arrive even
+/// later are reported as lost.
 ///
-/// That is no proof, and there is none to be had from outside. The kernel takes the time of an event before it reserves its
-/// place and shows a reader only what is committed; neither `stats` nor the pages tell of a writer in between. Only an event
-/// that this CPU writes afterwards would prove it, for which it would have to be disturbed. So the margin is far above what a
-/// writer needs, a CPU that is stopped for longer costs names and not their truth, and at the end, when the trace is off, the
-/// rest is read without it.
+/// This is not a proof, and none is possible from outside. The kernel takes an event's timestamp before it reserves its
+/// space, and shows readers only committed events; neither `stats` nor the pages reveal a writer in between. Only a later
+/// event of the same CPU would prove it, but creating one would disturb that CPU. So the margin is far larger than a
+/// write takes. If a CPU is stopped for longer, the result lacks names but is not wrong. At the end, when the trace is off,
+/// the rest is read without the margin.
 const WRITING_NS: u64 = 20_000_000;
 
-/// Pages of each CPU for which there is room, however little memory there may be.
+/// Minimum number of pages of memory per CPU, even if memory is short.
 const LEAST_PAGES: usize = 4;
 
-/// Reads the buffers of some CPUs.
+/// Records the buffers of several CPUs.
 pub struct Recorder {
     layout: Layout,
     cpus: Vec<Cpu>,
     flow: Flow,
-    /// Bytes that may wait in all.
+    /// Maximum number of undelivered bytes.
     most: usize,
     was_full: bool,
     has_ended: bool,
@@ -40,35 +40,35 @@ pub struct Recorder {
 struct Cpu {
     cpu: CpuId,
     source: Source,
-    /// All events before have been read.
+    /// All events before this time have been read.
     told_ns: u64,
 }
 
-/// Whether the buffers are empty.
+/// Why a drain ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drained {
-    /// They were, but for what came meanwhile.
+    /// The buffers were empty, except for events that arrived during the drain.
     Empty,
-    /// There was no room for more.
+    /// The memory was full.
     Full,
 }
 
-/// What became of a recording.
+/// The outcome of a recording.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// The kernel's account of each CPU, after the last read.
+    /// The kernel's statistics of each CPU's buffer, after the last read.
     pub stats: Vec<(CpuId, Stats)>,
-    /// Memory was full at some time, and the kernel had to keep what came then.
+    /// Memory was full at some time, so the kernel had to keep newer events.
     pub was_full: bool,
-    /// Events that came when others of a later time had been given out. Each was told as lost.
+    /// Events that arrived after events with a later time had been delivered. Each was reported as lost.
     pub late: u64,
-    /// The last pages.
+    /// The pages that were read last.
     pub last: Flow,
 }
 
 impl Recorder {
-    /// Opens the buffers of an instance. `most` is the memory for pages that wait, in bytes; of each CPU `kept` pages stay
-    /// when they have been given out.
+    /// Opens the buffers of an instance. `most` is the memory for undelivered pages in bytes; `kept` pages of each CPU stay in
+    /// memory after delivery.
     ///
     /// # Errors
     /// A buffer that cannot be opened.
@@ -99,16 +99,16 @@ impl Recorder {
         })
     }
 
-    /// The trace has ended: what is in the buffers now is all.
+    /// Records that the trace has ended: the buffers get no more events.
     pub fn ends(&mut self) {
         self.has_ended = true;
     }
 
-    /// Takes what is there now, without waiting, as far as there is room. `now_ns` is the clock of the trace. What comes while
-    /// this reads is left for the next time: the CPU that reads has events of its own all the while.
+    /// Reads the available pages without waiting, as far as there is room. `now_ns` is the trace's clock. Events that arrive
+    /// during this call are left for the next one, because reading itself causes events on its CPU.
     ///
-    /// Without room one page is taken all the same, of the CPU that is furthest behind: nothing that the others told can be given
-    /// out until it has told as much, so without this there would never be room again.
+    /// If there is no room, it still reads one page of the CPU that is furthest behind. Events of the other CPUs cannot be
+    /// delivered until that CPU catches up, so memory would never become free otherwise.
     ///
     /// # Errors
     /// A buffer that cannot be read.
@@ -116,7 +116,7 @@ impl Recorder {
         let mut done = vec![false; self.cpus.len()];
         let begun_ns = if self.has_ended { u64::MAX } else { now_ns() };
         loop {
-            // Who is furthest behind comes first: the others wait for it.
+            // Read the CPU that is furthest behind first: the others wait for it.
             let behind = (0..)
                 .zip(&mut self.cpus)
                 .zip(&mut done)
@@ -136,10 +136,10 @@ impl Recorder {
                 *done = true;
                 continue;
             }
-            // A kernel gives whole pages; the rest of a shorter one says nothing.
+            // The kernel returns whole pages; clear the rest after a shorter read.
             self.page.iter_mut().skip(read).for_each(|byte| *byte = 0);
             self.flow.put(place, &self.page);
-            // What comes on this CPU later is not older than this page.
+            // Later pages of this CPU are not older than this page.
             if let Some(first) = self.flow.newest(place) {
                 cpu.told_ns = cpu.told_ns.max(first);
                 *done = first > begun_ns;
@@ -150,25 +150,25 @@ impl Recorder {
         }
     }
 
-    /// Until when all CPUs have told everything, on the clock of the trace.
+    /// The time up to which all CPUs have been read, on the trace's clock.
     #[must_use]
     pub fn told_ns(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.told_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Bytes that wait to be given out.
+    /// Number of undelivered bytes.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.flow.waiting()
     }
 
-    /// Notes that there is no room, and that nothing can be given out to make some.
+    /// Records that memory is full, and that no event can be delivered to free some.
     pub fn is_full(&mut self) {
         self.was_full = true;
     }
 
-    /// Gives out the events before a time, in the order of time; all that there are without one. So many at once, because the
-    /// buffers fill meanwhile: whether that was all.
+    /// Delivers the events before `until` in order of time; all events if it is `None`. Delivers at most `most` events, because
+    /// the buffers fill during the call. Returns whether all were delivered.
     pub fn take(
         &mut self,
         until: Option<u64>,
@@ -178,10 +178,10 @@ impl Recorder {
         self.flow.take(until, most, each)
     }
 
-    /// Ends it, and reads the kernel's account of each buffer.
+    /// Ends the recording, and reads the kernel's statistics of each buffer.
     ///
     /// # Errors
-    /// An account that cannot be read.
+    /// Statistics that cannot be read.
     pub fn finish(self, root: &Root, instance: &str) -> Result<Recorded, TraceError> {
         let mut stats = Vec::new();
         for cpu in &self.cpus {

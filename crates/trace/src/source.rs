@@ -1,35 +1,35 @@
-//! One CPU's buffer as a stream of pages: read, or mapped into this process where the kernel offers that (6.10).
+//! Reads one CPU's buffer as a stream of pages, with `read` or through a memory mapping where the kernel has it (6.10).
 //!
-//! Both give the same: whole pages, and of a page that is not full what was written since. `blame` reads, because that is
+//! Both return the same: whole pages, and only the new events of a page that is not full. `blame` uses `read`, because it is
 //! faster: `examples/reading_speed.rs` on 6.18 (unoptimised, medians, three times within 10 %) takes 1.6 us for a full page,
-//! against 2.2 us mapped, and 2.4 us for a look at a page to which five events came, against 34 us mapped. `read` swaps a
-//! full page for an empty one as it is; what is mapped stays in the buffer, so the kernel walks over its events one by one to
-//! count them as read, and we walk over those that were there before to know the time. Only a look at nothing new is
-//! cheaper: 0.32 us against 0.38 us. A record onto the disk is spliced, which touches no page.
+//! against 2.2 us mapped. A page with five new events takes 2.4 us, against 34 us mapped. `read` swaps a full page for an
+//! empty one without copying. A mapped page stays in the buffer, so the kernel walks over its events one by one to count them
+//! as read, and we walk over the older ones to know the time. Only a check without new events is faster mapped: 0.32 us
+//! against 0.38 us. A record to disk uses splice, which touches no page.
 
 use crate::TraceError;
 use events::{Layout, Page};
 use root::pipe::Pipe;
 use root::ring::{Handed, Ring};
 
-/// Bits of the count of bytes that say that events were lost before the page, and that their number stands behind the data.
+/// Bits in the byte count that mean: events were lost before the page, and their number follows the data.
 const LOST: u64 = 3 << 30;
 
-/// How pages are taken out.
+/// How pages are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Mapped where the kernel offers it.
+    /// Mapped if the kernel supports it.
     Mapped,
-    /// Read, as every kernel can.
+    /// With `read`, which every kernel supports.
     Read,
 }
 
-/// The buffer of one CPU, open for reading in one of the ways.
+/// The open buffer of one CPU.
 #[derive(Debug)]
 pub enum Source {
     /// Read into memory.
     Read(Pipe),
-    /// Mapped: the buffer, and what it handed over last.
+    /// Mapped: the buffer, and the data it returned last.
     Mapped(Ring, Option<Handed>),
 }
 
@@ -47,10 +47,10 @@ impl Source {
         Ok(Source::Read(Pipe::open(path)?))
     }
 
-    /// Reads a page, or what is there of one, without waiting: the bytes; 0 when nothing is new.
+    /// Reads a page, or its available part, without waiting. Returns the number of bytes; 0 if nothing is new.
     ///
     /// # Errors
-    /// The errno of read, or of ioctl; a page that is none.
+    /// The errno of read, or of ioctl; an invalid page.
     pub fn read(&mut self, page: &mut [u8], layout: &Layout) -> Result<usize, TraceError> {
         let (ring, last) = match self {
             Source::Read(pipe) => return Ok(pipe.read(page)?),
@@ -66,8 +66,8 @@ impl Source {
     }
 }
 
-/// Makes a page of its own out of the bytes `from..to` of a page's data: its time is that of the event before them. The
-/// length of the page; 0 when there is no sense in it.
+/// Makes the bytes `from..to` of a page's data a page of its own, whose time is that of the preceding event. Returns the
+/// length of the page; 0 if the data is invalid.
 fn cut(page: &mut [u8], from: usize, to: usize, layout: &Layout) -> usize {
     let count = layout.commit_at..layout.commit_at + layout.commit_len;
     let said = page
@@ -94,7 +94,7 @@ fn cut(page: &mut [u8], from: usize, to: usize, layout: &Layout) -> usize {
     layout.data_at + to - from
 }
 
-/// Writes a number into a place of 4 or 8 bytes.
+/// Writes a number to a field of 4 or 8 bytes.
 fn write(page: &mut [u8], at: std::ops::Range<usize>, number: u64, layout: &Layout) {
     let Some(place) = page.get_mut(at) else { return };
     let bytes = match layout.endian {

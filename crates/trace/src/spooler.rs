@@ -1,4 +1,4 @@
-//! Takes the pages out of the buffers while they fill, onto the disk: a record of any length, in the memory of one page.
+//! Copies pages from the buffers to disk while they fill: a record of any length in the memory of one page.
 
 use crate::TraceError;
 use crate::stats::Stats;
@@ -9,10 +9,10 @@ use root::pipe::Pipe;
 use root::spool::Spool;
 use std::path::Path;
 
-/// Pages that are moved at once: what a pipe holds.
+/// Maximum number of pages per move: the capacity of a pipe.
 const AT_ONCE: usize = 16;
 
-/// Records some CPUs.
+/// Records several CPUs.
 pub struct Spooler {
     cpus: Vec<Cpu>,
     page: Vec<u8>,
@@ -22,7 +22,7 @@ struct Cpu {
     cpu: CpuId,
     pipe: Pipe,
     spool: Spool,
-    /// The kernel moves pages by itself; one that cannot is read from.
+    /// Whether the kernel can splice pages; otherwise they are read.
     moves: Moves,
 }
 
@@ -32,21 +32,21 @@ enum Moves {
     Read,
 }
 
-/// What one CPU wrote.
+/// The data of one CPU.
 #[derive(Debug)]
 pub struct Spooled {
-    /// Which.
+    /// The CPU.
     pub cpu: CpuId,
     /// Its pages.
     pub spool: Spool,
-    /// The kernel's account, as text and as numbers.
+    /// The kernel's statistics, as text.
     pub account: String,
-    /// The same.
+    /// The kernel's statistics, as numbers.
     pub stats: Stats,
 }
 
 impl Spooler {
-    /// Opens the buffers of an instance; what they hold goes onto the disk of a file that will be written.
+    /// Opens the buffers of an instance. Their content is stored on the disk of the file that will be written.
     ///
     /// # Errors
     /// A buffer or a file that cannot be opened.
@@ -70,7 +70,7 @@ impl Spooler {
         })
     }
 
-    /// Takes the pages that are full, without waiting.
+    /// Copies full pages, without waiting.
     ///
     /// # Errors
     /// A buffer that cannot be read, a full disk.
@@ -81,7 +81,7 @@ impl Spooler {
         Ok(())
     }
 
-    /// Takes the rest, also of pages that are not full, and the kernel's account of each buffer. The trace must have
+    /// Copies the rest, including pages that are not full, and the kernel's statistics of each buffer. The trace must have
     /// ended.
     ///
     /// # Errors
@@ -121,12 +121,12 @@ impl Cpu {
             if read == 0 {
                 return Ok(());
             }
-            // A kernel gives whole pages; the rest of a shorter one says nothing.
+            // The kernel returns whole pages; clear the rest after a shorter read.
             page.iter_mut().skip(read).for_each(|byte| *byte = 0);
             self.spool.append(page)?;
         }
     }
 }
 
-/// What splice says where it is not possible.
+/// The errno of splice where it is not supported.
 const EINVAL: i32 = 22;

@@ -1,22 +1,22 @@
-//! The kernel's own account of a CPU's buffer: `per_cpu/cpuN/stats`.
+//! Reads the kernel's statistics of a CPU's buffer: `per_cpu/cpuN/stats`.
 
-/// What it counts. A kernel that lacks a row leaves it unknown.
+/// The counters. A row that the kernel lacks is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Events that are in the buffer and not yet read.
+    /// Events that are in the buffer and unread.
     pub entries: Option<u64>,
-    /// Events that newer ones have overwritten.
+    /// Events overwritten by newer ones.
     pub overrun: Option<u64>,
-    /// Events that found the buffer in the middle of a page change, from an interrupt.
+    /// Events from an interrupt that were dropped because the buffer was in the middle of a page change.
     pub commit_overrun: Option<u64>,
-    /// Events for which there was no room because the buffer does not overwrite.
+    /// Events dropped because the buffer was full and does not overwrite.
     pub dropped: Option<u64>,
     /// Events that were read.
     pub read: Option<u64>,
 }
 
 impl Stats {
-    /// From the file's text.
+    /// Parses the file's text.
     #[must_use]
     pub fn parse(text: &str) -> Stats {
         let mut stats = Stats::default();
@@ -37,7 +37,7 @@ impl Stats {
         stats
     }
 
-    /// Events that are gone; nothing when the kernel does not say.
+    /// Number of lost events; `None` if the kernel does not report it.
     #[must_use]
     pub fn lost(&self) -> Option<u64> {
         let known = [self.overrun, self.commit_overrun, self.dropped];

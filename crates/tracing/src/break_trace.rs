@@ -1,7 +1,7 @@
-//! `--break`: what the kernel did around the sample that was too long, in a trace that stops at it.
+//! Implements `--break`: records the kernel's activity around a sample that reaches the limit, in a trace that stops there.
 //!
-//! The trace is an instance of tracefs of our own, so that nobody else's is touched, and its files are open before the
-//! measurement begins: at the sample the sampler itself writes the marker and stops the trace, with two system calls.
+//! The trace is our own instance of tracefs, so that no other trace is affected. Its files are opened before the
+//! measurement starts: at the sample, the sampler itself writes the marker and stops the trace, with two system calls.
 
 use crate::instance::{Instance, found};
 use apply::tracing::{Setting, Wanted};
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// What says why a CPU was not with its program; a kernel that lacks one does without.
+/// Events that show why a CPU did not run its program; events that the kernel lacks are skipped.
 pub const EVENTS: &[&str] = &[
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
@@ -36,45 +36,45 @@ pub const EVENTS: &[&str] = &[
     "workqueue/workqueue_execute_end",
 ];
 
-/// Room for events of all CPUs together: seconds of an ordinary machine, and a text of tens of megabytes at most.
+/// Buffer size for all CPUs together: seconds on a typical machine, and a text of tens of megabytes at most.
 const BUFFER_KIB: usize = 8192;
 
-/// The longest text that is kept.
+/// Maximum length of the saved text.
 const LONGEST: u64 = 256 << 20;
 
-/// Where a trace is kept that nobody gave a file: in `/run/quietcore`, until the next one or a restart.
+/// Default file name of the trace: in `/run/quietcore`, until the next trace or a restart.
 const KEPT_AS: &str = "break.trace";
 
-/// Which trace stops at the sample that is too long.
+/// The trace that stops at the sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhichTrace {
-    /// An instance of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs.
+    /// Our own instance, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs.
     Own,
-    /// The one that the user started in the top directory of tracefs; it stays frozen.
+    /// The trace that the user started in the top directory of tracefs; it stays frozen.
     Top,
 }
 
-/// The trace of `--break`, and where its text goes.
+/// The trace of `--break`, and the destination of its text.
 #[derive(Clone, Debug)]
 pub struct BreakTrace {
-    /// Which trace.
+    /// The trace to use.
     pub which: WhichTrace,
-    /// Whether the measurement needs it.
+    /// Whether the measurement requires it.
     pub need: Need,
-    /// A file for its text. Without it our own trace goes to `/run/quietcore`, and the top directory keeps its own.
+    /// The file for its text. Without it, our own trace is saved in `/run/quietcore`, and the top directory keeps its own.
     pub file: Option<PathBuf>,
 }
 
-/// A trace that waits for the sample that is too long.
+/// A trace that waits for the sample.
 pub struct Frozen<'s> {
-    /// Open as long as the samplers may need them, and closed before the instance goes.
+    /// Open as long as the samplers may need them; closed before the instance is removed.
     files: Option<Files>,
     instance: Instance<'s>,
-    /// Where the text goes.
+    /// The destination of the text.
     kept: Option<PathBuf>,
 }
 
-/// What the sampler writes to.
+/// The files that the sampler writes to.
 pub struct Files {
     marker: OwnedFd,
     tracing_on: OwnedFd,
@@ -104,20 +104,20 @@ impl Trip for Files {
     }
 }
 
-/// Whether a measurement goes on without its trace.
+/// Whether the measurement continues without its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// The user requested the trace: without it nothing is measured.
+    /// The user requested the trace: without it, the measurement fails.
     Required,
-    /// A trace that cannot be had costs the trace and not the measurement.
+    /// If the trace cannot be set up, the measurement continues without it.
     Optional,
 }
 
 impl BreakTrace {
-    /// Starts the trace. Where an optional one cannot be had, the note says why.
+    /// Starts the trace. If an optional trace cannot be set up, the note explains why.
     ///
     /// # Errors
-    /// A file for the trace that cannot be written, a required trace that cannot be had: nothing was done.
+    /// A file for the trace that cannot be written, or a required trace that cannot be set up. Nothing was changed then.
     pub fn prepare(self, session: &Session, cpus: usize) -> Result<Result<Frozen<'_>, Note>, Failure> {
         if let Some(file) = &self.file {
             root::output::check_named(file)?;
@@ -157,7 +157,7 @@ fn top(session: &Session, kept: Option<PathBuf>) -> Result<Frozen<'_>, Failure> 
 }
 
 impl<'s> Frozen<'s> {
-    /// What the samplers write to.
+    /// The action for the samplers.
     pub fn trip(&self) -> Option<&dyn Trip> {
         self.files.as_ref().map(|files| files as &dyn Trip)
     }
@@ -174,7 +174,7 @@ impl<'s> Frozen<'s> {
         })
     }
 
-    /// Keeps the trace where the measurement was ended by a sample, takes down what was set up, and says so in the result.
+    /// Saves the trace if a sample ended the measurement, removes what was set up, and reports it in the result.
     pub fn end(mut self, session: &Session, result: &mut Measurement) {
         // An instance with open files cannot be removed.
         self.files = None;

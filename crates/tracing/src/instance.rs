@@ -1,4 +1,4 @@
-//! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
+//! Manages an instance of tracefs for the duration of a measurement, or uses the top directory, which has no owner.
 
 use crate::refusal::{absent, refused};
 use apply::ApplyError;
@@ -12,16 +12,16 @@ use session::Session;
 pub struct Instance<'s> {
     session: &'s Session,
     tracefs: Tracefs,
-    /// Below tracefs.
+    /// The path below tracefs.
     place: String,
-    /// Who has to take it down; `None` for the top directory, and when it is done.
+    /// The process that has to remove it; `None` for the top directory, and after its removal.
     holder: Option<TaskKey>,
 }
 
-/// The tracing files.
+/// Finds the tracing files.
 ///
 /// # Errors
-/// Why there are none.
+/// The reason why there are none.
 pub fn found(session: &Session) -> Result<Tracefs, Failure> {
     match Tracefs::find() {
         Ok(Some(tracefs)) => Ok(tracefs),
@@ -37,10 +37,10 @@ pub fn found(session: &Session) -> Result<Tracefs, Failure> {
 }
 
 impl<'s> Instance<'s> {
-    /// Makes one, with all that is wanted. It is in the ledger, so that it goes also when this process is killed.
+    /// Creates an instance with the requested settings. The ledger records it for removal, even if this process is killed.
     ///
     /// # Errors
-    /// What the kernel refuses, or another quietcore at work.
+    /// The kernel refuses a setting, or another quietcore is running.
     pub fn begin(session: &'s Session, tracefs: Tracefs, wanted: &Wanted) -> Result<Instance<'s>, Failure> {
         let changing = session.lock()?;
         let holder = own_key(session)?;
@@ -57,7 +57,7 @@ impl<'s> Instance<'s> {
         })
     }
 
-    /// The directory that everybody shares.
+    /// The shared top directory.
     #[must_use]
     pub fn top(session: &'s Session, tracefs: Tracefs) -> Instance<'s> {
         Instance {
@@ -68,7 +68,7 @@ impl<'s> Instance<'s> {
         }
     }
 
-    /// Whether it is ours alone.
+    /// Whether it is our own instance.
     #[must_use]
     pub fn is_own(&self) -> bool {
         self.holder.is_some()
@@ -80,7 +80,7 @@ impl<'s> Instance<'s> {
         self.tracefs.file(&format!("{}/{name}", self.place))
     }
 
-    /// One of the files of the second instance that goes with it.
+    /// One of the files of the second instance that belongs to it.
     #[must_use]
     pub fn beside(&self, name: &str) -> String {
         self.tracefs
@@ -93,22 +93,22 @@ impl<'s> Instance<'s> {
         self.tracefs.file(name)
     }
 
-    /// One of its files as a person finds it.
+    /// The full path of one of its files, for users.
     #[must_use]
     pub fn shown(&self, name: &str) -> String {
         Tracefs::shown(&format!("{}/{name}", self.place)).replace("/./", "/")
     }
 
-    /// Stops the trace; what is in it stays.
+    /// Stops the trace; its content remains.
     ///
     /// # Errors
-    /// The kernel refuses.
+    /// The kernel refuses to stop it.
     pub fn stop(&self) -> Result<(), Failure> {
         let host = apply::Host::new(self.session.writable()?.clone());
         Ok(apply::tracing::stop(&host, &self.tracefs, &self.place)?)
     }
 
-    /// Takes it down when all has been read from it; what is left is to be said beside the answer, which stands.
+    /// Removes it after its content has been read. If that fails, returns a note; the result remains valid.
     pub fn end(&mut self) -> Option<Note> {
         let subject = self.shown("");
         let error = self.take_down().err()?;
@@ -124,10 +124,10 @@ impl<'s> Instance<'s> {
         })
     }
 
-    /// Removes it and gives back what it changed. Its files have to be closed.
+    /// Removes it and restores what it changed. Its files must be closed.
     ///
     /// # Errors
-    /// What somebody else changed since, or reads.
+    /// Another process has changed it since then, or is reading it.
     pub fn take_down(&mut self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
@@ -138,7 +138,7 @@ impl<'s> Instance<'s> {
     }
 }
 
-/// Who holds what this process takes.
+/// The key under which this process records its changes.
 ///
 /// # Errors
 /// There is no `/proc`.
@@ -154,7 +154,7 @@ pub(crate) fn own_key(session: &Session) -> Result<TaskKey, Failure> {
     })
 }
 
-/// What could not be given back, because somebody else changed or uses it, is an error.
+/// Returns an error if something could not be restored, because another process changed or uses it.
 pub(crate) fn conflict(left: &[String]) -> Result<(), Failure> {
     match left.first() {
         None => Ok(()),
@@ -162,7 +162,7 @@ pub(crate) fn conflict(left: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// A measurement that fails takes it down as well; what fails here is done by the next call.
+/// Removes the instance if a measurement fails. If the removal fails, the next call does it.
 impl Drop for Instance<'_> {
     fn drop(&mut self) {
         let _ = self.take_down();

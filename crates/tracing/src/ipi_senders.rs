@@ -1,5 +1,5 @@
-//! What reports which thread interrupts another CPU: the kernel's own events, or, on kernels before 6.4, kprobes of ours at the
-//! functions that do it, for as long as a trace needs them.
+//! Finds out which thread interrupts another CPU: with the kernel's own events, or, on kernels before 6.4, with kprobes on the
+//! functions that send the interrupts. The kprobes exist only while a trace needs them.
 
 use crate::instance::{found, own_key};
 use apply::System;
@@ -10,49 +10,49 @@ use serde::Serialize;
 use session::Session;
 use std::cell::{Cell, RefCell};
 
-/// Whether kprobes may be made where the kernel has no events.
+/// Whether kprobes may be created if the kernel has no events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kprobes {
-    /// They may.
+    /// They may be created.
     Allowed,
-    /// They may not.
+    /// They may not be created.
     Forbidden,
 }
 
-/// What reports the senders.
+/// The source of the senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportedBy {
     /// The kernel's own events.
     Events,
-    /// Kprobes of ours.
+    /// Our own kprobes.
     Kprobes,
-    /// Nothing.
+    /// No source.
     Nobody,
 }
 
 /// What is known about the senders.
 #[derive(Clone, Debug, Serialize)]
 pub struct SendersReport {
-    /// What reports them.
+    /// Their source.
     pub by: ReportedBy,
-    /// Kprobes of ours: they are gone when this is read.
+    /// Our own kprobes: they are removed by the time this is read.
     pub probes: Vec<Probe>,
-    /// Those that were refused, and how.
+    /// Refused kprobes, with the error.
     pub refused: Vec<String>,
-    /// Why nothing does.
+    /// Why there is no source.
     pub why: Option<String>,
 }
 
-/// One that was made.
+/// A kprobe that was created.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
     /// Its event.
     pub event: String,
-    /// The function at whose entry it stood.
+    /// The function at whose entry it was placed.
     pub function: String,
-    /// How often it was passed and told nothing, because the CPU was in another probe just then; nothing while it stands, or
-    /// where the kernel does not say it.
+    /// How often it was hit without recording an event, because the CPU was in another probe; `None` while it exists, or
+    /// if the kernel does not report it.
     pub missed: Option<u64>,
 }
 
@@ -60,17 +60,17 @@ pub struct Probe {
 pub struct IpiSenders<'s> {
     session: &'s Session,
     tracefs: Tracefs,
-    /// Who has to take them away; `None` where there are none.
+    /// The process that has to remove them; `None` if there are none.
     holder: Cell<Option<TaskKey>>,
     report: RefCell<SendersReport>,
 }
 
 impl<'s> IpiSenders<'s> {
-    /// Finds what reports the senders, and makes the kprobes where the kernel has no events. They are in the ledger, so that
-    /// they go also when this process is killed.
+    /// Determines the source of the senders, and creates the kprobes if the kernel has no events. The ledger records them, so that
+    /// they are removed even if this process is killed.
     ///
     /// # Errors
-    /// There is no tracing; another quietcore is at work. What the kernel refuses is in the report instead.
+    /// There is no tracing, or another quietcore is running. Refusals of the kernel are in the report instead.
     pub fn begin(
         session: &'s Session,
         kprobes: Kprobes,
@@ -109,12 +109,12 @@ impl<'s> IpiSenders<'s> {
         })
     }
 
-    /// The system of events that they are, where there are any.
+    /// The name of their event system, if there are any.
     pub fn group(&self) -> Option<String> {
         self.holder.get().map(group)
     }
 
-    /// What there is to say of them. `idle` are events that could not be switched on.
+    /// The report about the senders. `idle` are events that could not be enabled.
     pub fn report(&self, idle: &[String]) -> SendersReport {
         let mut told = self.report.borrow().clone();
         told.probes.retain(|probe| !idle.contains(&probe.event));
@@ -129,10 +129,10 @@ impl<'s> IpiSenders<'s> {
         told
     }
 
-    /// Takes them away, and sees what they missed. Whatever had them switched on has to be gone.
+    /// Removes the kprobes and reads their missed counts. Every trace that enabled them must be gone.
     ///
     /// # Errors
-    /// Somebody uses them; a list that cannot be read.
+    /// Another process uses them; a list that cannot be read.
     pub fn take_away(&self) -> Result<(), Failure> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
@@ -145,7 +145,7 @@ impl<'s> IpiSenders<'s> {
     }
 }
 
-/// What fails while something else fails is done by the next call.
+/// If the removal fails while another error is handled, the next call does it.
 impl Drop for IpiSenders<'_> {
     fn drop(&mut self) {
         let _ = self.take_away();
@@ -156,7 +156,7 @@ fn group(holder: TaskKey) -> String {
     format!("{}_{}", blame::GROUP, holder.tid)
 }
 
-/// Makes them.
+/// Creates the kprobes.
 fn make(
     session: &Session,
     tracefs: &Tracefs,
@@ -234,7 +234,7 @@ fn report_of(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, SendersReport
 }
 
 impl SendersReport {
-    /// What each event missed.
+    /// Sets the missed count of each event.
     fn missed(&mut self, missed: &[(String, u64)]) {
         for probe in &mut self.probes {
             let of = missed.iter().find(|(event, _)| *event == probe.event);
@@ -242,7 +242,7 @@ impl SendersReport {
         }
     }
 
-    /// What a person has to know of it; nothing where the kernel has events.
+    /// The text for users; empty if the kernel has events.
     pub fn text(&self) -> String {
         match self.by {
             ReportedBy::Events => String::new(),

@@ -1,5 +1,5 @@
-//! Traces of the kernel for the commands that need them: instances of tracefs, tracers, kprobes. A ledger records what is to be
-//! removed, so that it goes also when the process is killed.
+//! Sets up kernel traces for the commands that need them: instances of tracefs, tracers, kprobes. A ledger records what to
+//! remove, so that it is removed even if the process is killed.
 
 pub mod break_trace;
 pub mod instance;

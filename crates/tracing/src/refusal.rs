@@ -1,14 +1,14 @@
-//! Why the kernel does not let us trace, and what would help: the same errno has several reasons.
+//! Explains why the kernel refuses tracing, and how to fix it: the same errno has several causes.
 
 use root::{Failure, RootError, Status};
 use session::Session;
 use trace::TraceError;
 
-/// The state of `/sys/kernel/security/lockdown` in which nobody may trace.
+/// The state of `/sys/kernel/security/lockdown` in which tracing is forbidden.
 const CONFIDENTIALITY: &str = "confidentiality";
 const UNLOCK: &str = "boot without lockdown=confidentiality; lockdown=integrity allows tracing";
 
-/// A file of tracefs that refuses.
+/// A file of tracefs that refuses access.
 pub fn refused(session: &Session, error: RootError) -> Failure {
     let (user, _) = root::process::ids();
     match error.errno() {
@@ -29,7 +29,7 @@ pub fn refused(session: &Session, error: RootError) -> Failure {
     }
 }
 
-/// There is no tracefs, or an empty one.
+/// tracefs is missing or empty.
 pub fn absent(session: &Session) -> Failure {
     none(session.machine().kernel.lockdown.as_deref())
 }
@@ -64,7 +64,7 @@ pub fn untraceable(session: &Session, error: TraceError) -> Failure {
     }
 }
 
-/// Root itself may not: somebody has forbidden it to root as well.
+/// Root is refused as well: a setting forbids it even to root.
 fn forbidden(error: RootError, lockdown: Option<&str>) -> Failure {
     let error = Failure::from(error);
     match lockdown {

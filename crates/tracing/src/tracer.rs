@@ -1,4 +1,4 @@
-//! `--method`: a tracer of the kernel measures instead of our own samplers, in an instance of tracefs that goes with it.
+//! Implements `--method`: a kernel tracer measures instead of our own samplers, in a temporary instance of tracefs.
 
 use crate::instance::{Instance, found};
 use apply::tracing::{Setting, Wanted};
@@ -8,13 +8,13 @@ use root::{Failure, Root, Status, Tracefs};
 use session::Session;
 use std::time::Duration;
 
-/// Room for samples of each CPU until they are read.
+/// Buffer size per CPU for unread samples.
 const BUFFER_KIB: u32 = 1024;
 
 /// Starts a tracer on the CPUs of a request, with its period or threshold.
 ///
 /// # Errors
-/// Periods that the tracer cannot have, a kernel without it, somebody who has it already, no permission.
+/// Periods that the tracer does not support, a kernel without it, another process that uses it, no permission.
 pub fn begin<'s>(
     session: &'s Session,
     method: Method,
@@ -90,7 +90,7 @@ fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {
     }
 }
 
-/// The period or threshold in microseconds, as the tracers want it (`timerlat_period_us`: 100 to 1,000,000).
+/// The period or threshold in microseconds, as the tracers require (`timerlat_period_us`: 100 to 1,000,000).
 fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
     let (name, range) = match method {
         Method::Timerlat => ("--interval", 100..=1_000_000),
@@ -113,7 +113,7 @@ fn whole_micros(method: Method, time: Duration) -> Result<u64, Failure> {
     }
 }
 
-/// The directory where one of the two tracers runs already: they share threads and settings.
+/// The directory where one of the two tracers is already running: they share threads and settings.
 fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, Failure> {
     let instances = root.names(&tracefs.file("instances"))?.unwrap_or_default();
     let places = instances.iter().map(|name| format!("instances/{name}/"));
@@ -126,7 +126,7 @@ fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// An option with which the tracer would bring no samples, or the machine down.
+/// An option with which the tracer would produce no samples, or panic the kernel.
 fn unsuitable(options: &str) -> Option<&str> {
     let mut words = options.split_whitespace();
     words.find(|word| matches!(*word, "NO_OSNOISE_WORKLOAD" | "PANIC_ON_STOP"))

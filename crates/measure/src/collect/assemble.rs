@@ -1,4 +1,4 @@
-//! Makes a result of what was collected, at the end and in between.
+//! Builds a result from the collected data, at the end and at intervals during the run.
 
 use super::collection::Collection;
 use crate::conditions::{self, Idle, Scene};
@@ -11,10 +11,10 @@ use machine::CpuId;
 use root::Root;
 use std::sync::atomic::Ordering;
 
-/// Most gaps that a result in between lists, all CPUs together: it is made anew every second.
+/// Maximum number of gaps in an intermediate result, for all CPUs together: it is rebuilt every second.
 const GAPS_IN_PASSING: usize = 40_000;
 
-/// The result as of now.
+/// The current result.
 pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measurement {
     let (job, request) = (collection.job, collection.request);
     let mut notes = collection.notes.clone();
@@ -82,7 +82,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     }
 }
 
-/// Why the machine is another one without this measurement, or at another time.
+/// Conditions under which this result does not represent the machine's normal operation.
 fn conditions(collection: &Collection<'_>, threads: &[ThreadResult]) -> Vec<Note> {
     conditions::notes(&Scene {
         lanes: collection.job.lanes,
@@ -98,7 +98,7 @@ fn conditions(collection: &Collection<'_>, threads: &[ThreadResult]) -> Vec<Note
     })
 }
 
-/// The sample that ended it: of several at the same time, the longest.
+/// The sample that ended the measurement: the longest if there were several at the same time.
 fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke> {
     let job = collection.job;
     let limit_ns = job.break_at?.limit_ns;
@@ -118,7 +118,7 @@ fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke>
     hits.max_by_key(|hit| hit.value_ns)
 }
 
-/// What the kernel grants real-time threads on a CPU; files that are missing or refused are unknown.
+/// The kernel's limits for real-time threads on a CPU; files that are missing or refused are unknown.
 fn limits(root: &Root, cpu: CpuId, environment: &Environment) -> labels::Limits {
     fn number<T: std::str::FromStr>(root: &Root, path: &str) -> Option<T> {
         root.value(path).ok().flatten()?.parse().ok()

@@ -1,32 +1,32 @@
-//! Watches the clocks while the samplers run: somebody who sets the wall clock, and a machine that was suspended.
+//! Watches the clocks while the samplers run, to detect that the wall clock was set or the machine was suspended.
 //!
-//! Between a step and the next, `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are apart by exactly the same time (both are slewed
-//! together), and so are `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` while the machine is awake. The collector looks, so that the
-//! samplers need not.
+//! Between two steps, the difference of `CLOCK_REALTIME` and `CLOCK_MONOTONIC` is constant (both are slewed
+//! together). So is that of `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` while the machine is awake. The collector checks
+//! both, so that the samplers need not.
 
 use crate::findings::note;
 use crate::{Clock, Lane, Level, Note, clock};
 use machine::Nanos;
 
-/// Smaller differences are those of reading two clocks one after the other.
+/// Smaller differences come from reading two clocks one after the other.
 const STEP_NS: u64 = 1_000_000;
 
-/// Steps that are listed; a result is no log.
+/// Maximum number of listed steps.
 const MOST: usize = 20;
 
-/// The clocks as they were last seen.
+/// The last observed clock differences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clocks {
-    /// How far each is from `CLOCK_MONOTONIC`.
+    /// Difference from `CLOCK_MONOTONIC`.
     realtime: Option<i64>,
     boottime: Option<i64>,
-    /// When, since the window began, and by how much the wall clock was set.
+    /// When the wall clock was set, since the window started, and by how much.
     steps: Vec<(u64, i64)>,
     suspended_ns: u64,
 }
 
 impl Clocks {
-    /// Looks at them, at a time since the window began.
+    /// Reads the clocks at a time since the window started.
     pub(super) fn look(&mut self, elapsed_ns: u64) {
         self.compare(elapsed_ns, offset(Clock::Realtime), offset(Clock::Boottime));
     }
@@ -44,7 +44,7 @@ impl Clocks {
         self.boottime = boottime.or(self.boottime);
     }
 
-    /// What is to be said of them.
+    /// Findings about the clocks.
     pub(super) fn notes(&self, lanes: &[Lane]) -> Vec<Note> {
         let is_measured = |lane: &Lane| matches!(lane.clock, Clock::Realtime | Clock::Tai);
         let (level, fix) = match lanes.iter().any(is_measured) {
@@ -84,7 +84,7 @@ fn step(before: Option<i64>, now: Option<i64>) -> Option<i64> {
     (step.unsigned_abs() >= STEP_NS).then_some(step)
 }
 
-/// How far a clock is from `CLOCK_MONOTONIC`; `None` where we were interrupted each time between the readings.
+/// Difference of a clock from `CLOCK_MONOTONIC`; `None` if every pair of readings was interrupted.
 fn offset(other: Clock) -> Option<i64> {
     (0..5).find_map(|_| {
         let (before, at, after) = (clock::monotonic_ns(), other.now_ns(), clock::monotonic_ns());

@@ -1,4 +1,4 @@
-//! What a running measurement has collected so far.
+//! The data that a running measurement has collected so far.
 
 use super::clocks::Clocks;
 use super::neighbours::Neighbours;
@@ -13,12 +13,12 @@ use crate::sampler::Job;
 use crate::{GAPS_KEPT, GapsWritten, Kind, Lane, MeasureError, Note, Request, clock};
 use root::Root;
 
-/// A running measurement: what was collected, and how it went.
+/// A running measurement: its data and its progress.
 pub(super) struct Collection<'a> {
     pub(super) job: &'a Job<'a>,
     pub(super) request: &'a Request<'a>,
     pub(super) root: &'a Root,
-    /// Errno of the request for idle states, where it was refused (0: nothing was requested).
+    /// Errno of the request for idle states if it was refused (0: nothing was requested).
     pub(super) idle_refused: Option<i32>,
     pub(super) accumulators: Vec<Accumulator>,
     pub(super) counters: Window,
@@ -26,24 +26,24 @@ pub(super) struct Collection<'a> {
     pub(super) clocks: Clocks,
     pub(super) facts: Facts,
     pub(super) standing: Standing,
-    /// What was counted before the window, and after it.
+    /// The counters before the window, and after it.
     pub(super) looks: [Option<Look>; 2],
-    /// The file of gaps, while it is open.
+    /// The gap file while it is open.
     pub(super) gaps: Option<GapFile>,
-    /// The same when it is closed.
+    /// The gap file after it was closed.
     pub(super) gaps_written: Option<GapsWritten>,
     pub(super) neighbours: Option<Neighbours>,
     pub(super) start_ns: u64,
-    /// The counter of each thread when the window began, for numbers in between.
+    /// The counter of each thread at the start of the window, for intermediate results.
     pub(super) pairs: Vec<Pair>,
     pub(super) notes: Vec<Note>,
     pub(super) complete: bool,
-    /// When the samplers were told to stop before their time, since the beginning.
+    /// When the samplers were stopped early, since the start.
     pub(super) stopped_after_ns: Option<u64>,
 }
 
 impl<'a> Collection<'a> {
-    /// Nothing collected yet.
+    /// An empty collection.
     pub(super) fn new(
         job: &'a Job<'a>,
         request: &'a Request<'a>,
@@ -80,7 +80,7 @@ impl<'a> Collection<'a> {
         })
     }
 
-    /// How long a tick of a thread takes, by what passed since the window began.
+    /// Duration of a thread's tick, from the time since the window started.
     pub(super) fn pace_so_far(&self, place: usize, lane: &Lane) -> Pace {
         match (self.job.source(lane), self.pairs.get(place)) {
             (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
@@ -89,7 +89,7 @@ impl<'a> Collection<'a> {
     }
 }
 
-/// What is kept of a thread's samples.
+/// Creates the accumulator for a thread's samples.
 fn accumulator(lane: &Lane) -> Option<Accumulator> {
     match lane.kind {
         Kind::Noise => Accumulator::of_gaps(Listed {

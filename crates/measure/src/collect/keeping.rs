@@ -1,34 +1,34 @@
-//! When a result in between is due: soon after the beginning, then every second, and never so often that keeping
-//! takes more than a small part of the collector's time, because the rings of the samplers fill meanwhile.
+//! Schedules intermediate results: one soon after the start, then one every second. Saving them takes only a small share
+//! of the collector's time, because the samplers' rings fill during that time.
 
-/// The first one: a run that is killed at once shall have something.
+/// The first one: a run that is killed early still leaves a result.
 const FIRST_NS: u64 = 200_000_000;
 
-/// Time between two kept results.
+/// Interval between two intermediate results.
 const PERIOD_NS: u64 = 1_000_000_000;
 
-/// The collector's time for each unit of it that keeping takes.
+/// Minimum ratio of the collector's time to the time that saving takes.
 const SHARE: u64 = 20;
 
-/// When the next one is due, on `CLOCK_MONOTONIC`.
+/// Time of the next result, on `CLOCK_MONOTONIC`.
 pub(super) struct Schedule {
     next_ns: u64,
 }
 
 impl Schedule {
-    /// For a window that begins then.
+    /// A schedule for a window that starts at `start_ns`.
     pub(super) fn starting(start_ns: u64) -> Schedule {
         Schedule {
             next_ns: start_ns.saturating_add(FIRST_NS),
         }
     }
 
-    /// Whether it is time.
+    /// Whether a result is to be saved now.
     pub(super) fn due(&self, now_ns: u64) -> bool {
         now_ns >= self.next_ns
     }
 
-    /// One was kept, from `begun_ns` to `ended_ns`.
+    /// Records that a result was saved, from `begun_ns` to `ended_ns`.
     pub(super) fn kept(&mut self, begun_ns: u64, ended_ns: u64) {
         let took = ended_ns.saturating_sub(begun_ns);
         let pause = PERIOD_NS.max(took.saturating_mul(SHARE));

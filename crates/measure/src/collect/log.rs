@@ -1,4 +1,4 @@
-//! The gaps of one emptying of the rings, on their way to the file of `--gaps` and to whoever joins them with a trace.
+//! Passes the gaps of one drain of the rings to the `--gaps` file and to the watcher that joins them with a trace.
 
 use super::collection::Collection;
 use crate::accumulate::Cause;
@@ -11,18 +11,18 @@ use machine::CpuId;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// What is handed on at once. Empty, and without a place for anything, where nobody wants it.
+/// The gaps that are passed on together. Empty and without storage if there is no consumer.
 pub(super) struct Log {
     lanes: Vec<Option<Clockwork>>,
     entries: Vec<Entry>,
     raw: Vec<RawGap>,
-    /// How far each CPU has been watched, asked before its ring was emptied.
+    /// How far each CPU has been watched, read before its ring was drained.
     windows: Vec<RawWindow>,
-    /// What `CLOCK_MONOTONIC` is ahead of `CLOCK_MONOTONIC_RAW` now: time synchronisation changes it as time goes on.
+    /// Current value of `CLOCK_MONOTONIC` minus `CLOCK_MONOTONIC_RAW`: time synchronisation changes it.
     ahead_ns: i64,
 }
 
-/// How the ticks of a lane become times.
+/// Converts the ticks of a lane to times.
 #[derive(Clone, Copy, Debug)]
 struct Clockwork {
     cpu: CpuId,
@@ -33,7 +33,7 @@ struct Clockwork {
 }
 
 impl Clockwork {
-    /// A reading of the counter on `CLOCK_MONOTONIC_RAW` and on `CLOCK_MONOTONIC`.
+    /// Converts a counter reading to `CLOCK_MONOTONIC_RAW` and `CLOCK_MONOTONIC`.
     fn times(&self, ticks: u64, ahead_ns: i64) -> [u64; 2] {
         match self.source {
             Source::Monotonic => [ticks.saturating_add_signed(-ahead_ns), ticks],
@@ -47,8 +47,8 @@ impl Clockwork {
 }
 
 impl Log {
-    /// With the pace as it is known by now: it is off by no more than the reading of two clocks.
-    /// `begun` are the lanes whose window has begun.
+    /// Uses the tick rate known so far: its error does not exceed that of reading two clocks.
+    /// `begun` lists the lanes whose window has started.
     pub(super) fn of(collection: &Collection<'_>, begun: &[usize]) -> Log {
         let mut lanes = Vec::new();
         if collection.gaps.is_some() || collection.request.watcher.is_some() {
@@ -70,7 +70,7 @@ impl Log {
         }
     }
 
-    /// Notes one gap of the thread at that place.
+    /// Records one gap of the thread at that place.
     pub(super) fn note(&mut self, place: usize, sample: Sample, cause: Cause) {
         if let Some(Some(clock)) = self.lanes.get(place) {
             let [start_raw_ns, at_ns] = clock.times(sample.at, self.ahead_ns);
@@ -89,7 +89,7 @@ impl Log {
         }
     }
 
-    /// Hands all that was noted on to whoever collects.
+    /// Passes all recorded gaps to the consumers.
     pub(super) fn hand_on(self, collection: &mut Collection<'_>) {
         if let Some(watcher) = collection.request.watcher {
             if !self.raw.is_empty() {
@@ -120,7 +120,7 @@ impl Collection<'_> {
         })
     }
 
-    /// From when to when each of these has been watched so far.
+    /// The watched interval of each of these lanes so far.
     fn windows(&self, begun: &[usize], ahead_ns: i64) -> Vec<RawWindow> {
         let window = |place: &usize| {
             let (clock, (track, _)) = (self.clockwork(*place)?, self.job.shared.track(*place)?);
@@ -139,7 +139,7 @@ impl Collection<'_> {
         begun.iter().filter_map(window).collect()
     }
 
-    /// Tells from when to when each CPU was watched, when all rings are empty.
+    /// Reports the watched interval of each CPU after all rings are empty.
     pub(super) fn tell_windows(&self) {
         if let Some(watcher) = self.request.watcher {
             let all: Vec<usize> = (0..self.job.lanes.len()).collect();
@@ -148,7 +148,7 @@ impl Collection<'_> {
         }
     }
 
-    /// Begins the file, before the window.
+    /// Creates the file before the window starts.
     pub(super) fn open_gaps(&mut self) -> Result<(), MeasureError> {
         let Some(path) = self.request.gaps else {
             return Ok(());
@@ -159,7 +159,7 @@ impl Collection<'_> {
         Ok(())
     }
 
-    /// Ends it, when all rings are empty.
+    /// Closes it after all rings are empty.
     pub(super) fn close_gaps(&mut self) {
         let (Some(file), Some(path)) = (self.gaps.take(), self.request.gaps) else {
             return;
@@ -169,7 +169,7 @@ impl Collection<'_> {
             if let Some(accumulator) = self.accumulators.get(place).filter(|_| lane.kind == Kind::Noise) {
                 let missed = accumulator.last().map_or(0, |sample| sample.missed);
                 let track = self.job.shared.track(place);
-                // One that lived to its end says itself what found no room after its last sample.
+                // A thread that finished reports itself what was dropped after its last sample.
                 let missed = track.map_or(missed, |(track, _)| {
                     missed.max(track.missed.load(Ordering::Acquire))
                 });
@@ -199,7 +199,7 @@ mod tests {
             start_ticks: 1_000,
             start_raw_ns: 400,
         };
-        // Time synchronisation has moved the one against the other since the beginning.
+        // Time synchronisation has changed the difference of the two clocks since the start.
         assert_eq!(clock.times(5_000, 610), [4_390, 5_000]);
         #[cfg(target_arch = "x86_64")]
         {

@@ -1,5 +1,5 @@
-//! Where a thread that wakes up and one that never sleeps share a CPU, every wake-up is a gap of the other: which gaps
-//! hold one, so that the noise does not blame the machine for what the tool itself did.
+//! Finds gaps that contain one of our own wake-ups. Where a latency thread and a noise thread share a CPU, every wake-up
+//! is a gap for the noise thread, and must not be attributed to the machine.
 
 use crate::accumulate::Cause;
 use crate::counter::Source;
@@ -7,24 +7,24 @@ use crate::{Kind, Lane, clock};
 use machine::CpuId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far the reading of the two clocks may be off.
+/// Maximum error of reading the two clocks.
 const SLACK_NS: u64 = 1_000;
 
-/// A gap that is longer than this is not the doing of the wake-up at its beginning.
+/// A longer gap is not caused by the wake-up at its start.
 const KEPT_NS: u64 = 1_000_000_000;
 
 /// The wake-ups on CPUs that have lanes of both kinds.
 pub(super) struct Neighbours {
     wakes: BTreeMap<CpuId, BTreeSet<u64>>,
     source: Source,
-    /// The counter and `CLOCK_MONOTONIC`: the one from which the slope is taken, the one that takes its place, and now.
+    /// The counter and `CLOCK_MONOTONIC`: the reference for the slope, its successor, and the current reading.
     readings: [Reading; 3],
 }
 
-/// Readings that a slope is taken from are at least so far apart, once there are such.
+/// Minimum distance of the readings that the slope is computed from, once such readings exist.
 const APART_NS: u64 = KEPT_NS / 2;
 
-/// Two clocks at one moment.
+/// Readings of two clocks at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
     ticks: u64,
@@ -32,7 +32,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The narrowest of several.
+    /// Takes the narrowest of several readings.
     fn take(source: Source) -> Reading {
         let read = || {
             let (before, ticks, after) = (clock::monotonic_ns(), source.read(), clock::monotonic_ns());
@@ -57,7 +57,7 @@ impl Reading {
 }
 
 impl Neighbours {
-    /// `None` where no CPU has both.
+    /// `None` if no CPU has both.
     pub(super) fn of(lanes: &[Lane], source: Source) -> Option<Neighbours> {
         let on = |kind: Kind| -> BTreeSet<CpuId> {
             let lanes = lanes.iter().filter(|lane| lane.kind == kind);
@@ -76,13 +76,13 @@ impl Neighbours {
         self.wakes.contains_key(&cpu)
     }
 
-    /// Reads both clocks. Between two readings 1 s and less apart the slope is as good as constant.
+    /// Reads both clocks. Between two readings at most 1 s apart the slope is practically constant.
     pub(super) fn look(&mut self) {
         self.note(Reading::take(self.source));
     }
 
-    /// Two readings close to each other make a bad slope, because each of them is off a little: the older one stays until its
-    /// successor is far enough away.
+    /// Two readings that are close together give an inaccurate slope, because each has a small error. So the older one is kept
+    /// until its successor is far enough away.
     fn note(&mut self, now: Reading) {
         let [first, next, _] = self.readings;
         self.readings = match now.monotonic_ns.saturating_sub(next.monotonic_ns) >= APART_NS {
@@ -95,14 +95,14 @@ impl Neighbours {
         }
     }
 
-    /// A thread woke up, on `CLOCK_MONOTONIC`.
+    /// Records a thread's wake-up, on `CLOCK_MONOTONIC`.
     pub(super) fn woke(&mut self, cpu: CpuId, at_ns: u64) {
         if let Some(wakes) = self.wakes.get_mut(&cpu) {
             wakes.insert(at_ns);
         }
     }
 
-    /// Whose doing a gap is, by its beginning and length in ticks.
+    /// The cause of a gap, from its start and length in ticks.
     pub(super) fn cause(&self, cpu: CpuId, at: u64, ticks: u64) -> Cause {
         let from = self.monotonic(at).saturating_sub(SLACK_NS);
         let to = self

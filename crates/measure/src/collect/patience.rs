@@ -1,9 +1,10 @@
-//! How long samplers may take to get ready, and what the scheduler says of those that do not.
+//! Decides how long to wait for samplers to get ready, from the scheduler's data about them.
 //!
-//! A thread that is ready to run and gets no CPU is late because of others, and gets ready as soon as they leave it some time:
-//! it is waited for much longer than one that does not even want to run. Which of both it is stands in its state and in its own
-//! account (`/proc/PID/task/TID/schedstat`, first field: nanoseconds on a CPU; `Documentation/scheduler/sched-stats.rst`). Where
-//! the kernel keeps no such account, one that is ready to run may just as well be running: that is all that can be said then.
+//! A thread that is ready to run but gets no CPU is delayed by other tasks, and gets ready once they leave it some time.
+//! It gets a much longer timeout than a thread that is not ready to run. Its state and its scheduler statistics
+//! distinguish the two (`/proc/PID/task/TID/schedstat`, first field: nanoseconds on a CPU;
+//! `Documentation/scheduler/sched-stats.rst`). Where the kernel keeps no such statistics, a thread that is ready to run may
+//! also be running; the two cases cannot be distinguished.
 
 use crate::MeasureError;
 use machine::CpuSet;
@@ -11,36 +12,36 @@ use machine::tasks::read_process;
 use root::Root;
 use std::collections::BTreeMap;
 
-/// How long they may take where nobody keeps them from it.
+/// Timeout if no other task delays them.
 const READY_NS: u64 = 10_000_000_000;
-/// How long they may take where others have the CPU that they want.
+/// Timeout if other tasks use their CPU.
 const STARVED_NS: u64 = 60_000_000_000;
-/// From one look to the next.
+/// Time between two checks.
 const LOOK_NS: u64 = 500_000_000;
-/// So long after it was last seen to wait for a CPU a thread counts as waiting: between two looks it may have had its turn.
+/// A thread counts as waiting for this long after it was last seen waiting: it may have run between two checks.
 const STALE_NS: u64 = 2_500_000_000;
 
-/// Why it is no use to wait any longer.
+/// Reason to stop waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
-    /// They do not get ready, and do not wait for a CPU either.
+    /// They do not get ready, and do not wait for a CPU.
     Stuck,
-    /// They wait for a CPU, and others have it.
+    /// They wait for a CPU that other tasks use.
     Starved {
-        /// Since when they were waited for, in nanoseconds.
+        /// How long they were waited for, in nanoseconds.
         waited_ns: u64,
-        /// Time on a CPU that all of them together had meanwhile, in nanoseconds.
+        /// Time on a CPU that all of them together had during that time, in nanoseconds.
         ran_ns: u64,
     },
-    /// They are ready to run, and the kernel keeps no account by which waiting could be told from running.
+    /// They are ready to run, and the kernel keeps no statistics that distinguish waiting from running.
     Unaccounted {
-        /// Since when they were waited for, in nanoseconds.
+        /// How long they were waited for, in nanoseconds.
         waited_ns: u64,
     },
 }
 
 impl Late {
-    /// What the caller is told of it.
+    /// The error that is returned to the caller.
     pub(super) fn error(self, cpus: CpuSet) -> MeasureError {
         match self {
             Late::Stuck => MeasureError::Stuck { cpus },
@@ -62,16 +63,16 @@ pub(super) struct Patience {
     pid: u32,
     begun_ns: u64,
     looked_ns: u64,
-    /// When one of them was last seen to wait for a CPU.
+    /// When one of them was last seen waiting for a CPU.
     starved_ns: Option<u64>,
-    /// When one of them was last seen ready to run while the kernel kept no account of it.
+    /// When one of them was last seen ready to run without scheduler statistics.
     unaccounted_ns: Option<u64>,
-    /// What each had of a CPU at the last look.
+    /// CPU time of each thread at the last check.
     ran: BTreeMap<u32, u64>,
 }
 
 impl Patience {
-    /// From now on.
+    /// Starts waiting now.
     pub(super) fn begin(pid: u32, now_ns: u64) -> Patience {
         Patience {
             pid,
@@ -83,7 +84,7 @@ impl Patience {
         }
     }
 
-    /// Whether it has an end, at that time on the same clock.
+    /// The reason if the wait is over at `now_ns`, on the same clock.
     pub(super) fn ends(&mut self, root: &Root, now_ns: u64) -> Option<Late> {
         let since_ns = now_ns.saturating_sub(self.looked_ns);
         if since_ns >= LOOK_NS {
@@ -91,7 +92,7 @@ impl Patience {
         }
         let waited_ns = now_ns.saturating_sub(self.begun_ns);
         let lately = |seen: Option<u64>| seen.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < STALE_NS);
-        // Who may be waiting for a CPU is given the time of those who are.
+        // A thread that may be waiting for a CPU gets the same timeout as one that is.
         match (lately(self.starved_ns), lately(self.unaccounted_ns)) {
             (true, _) if waited_ns > STARVED_NS => Some(Late::Starved {
                 waited_ns,
@@ -103,8 +104,8 @@ impl Patience {
         }
     }
 
-    /// Who is ready to run and had less than half of the time since the last look waits for its CPU: a thread that has one to
-    /// itself runs all the time.
+    /// A thread counts as waiting for its CPU if it is ready to run and ran for less than half of the time since the last check:
+    /// a thread that has a CPU to itself runs all the time.
     fn look(&mut self, root: &Root, since_ns: u64, now_ns: u64) {
         self.looked_ns = now_ns;
         let keeps_accounts = keeps_accounts(root);
@@ -132,9 +133,9 @@ impl Patience {
     }
 }
 
-/// Whether the kernel keeps accounts of threads. Without `CONFIG_SCHED_INFO` there is no file of them, and where they are off
-/// every field of it reads 0 (`proc_pid_schedstat` in `fs/proc/base.c`). One's own account tells it: this thread has had
-/// a CPU at least once, while a sampler that starves may never have had one.
+/// Whether the kernel keeps scheduler statistics of threads. Without `CONFIG_SCHED_INFO` the file does not exist; where they are
+/// off, every field reads 0 (`proc_pid_schedstat` in `fs/proc/base.c`). The calling thread's own statistics show this: it
+/// has run at least once, while a starved sampler may never have run.
 fn keeps_accounts(root: &Root) -> bool {
     let account = root.value("/proc/self/schedstat").ok().flatten();
     account.is_some_and(|text| text.split_ascii_whitespace().any(|field| field != "0"))
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
     use machine::CpuId;
 
-    /// A process of one thread, as `/proc` shows it; beside it that of who looks.
+    /// A process with one thread as `/proc` shows it, and the calling process.
     struct Process(tempfile::TempDir);
 
     impl Process {
@@ -157,7 +158,7 @@ mod tests {
             Process(dir)
         }
 
-        /// What the kernel says of who looks; nothing where it has no such file.
+        /// Sets the statistics of the calling process; `None` where the kernel has no such file.
         fn seen_by(&self, account: Option<&str>) {
             if let Some(account) = account {
                 std::fs::write(self.0.path().join("proc/self/schedstat"), account).unwrap();
@@ -180,11 +181,11 @@ mod tests {
     }
 
     fn end(state: impl Fn(u64) -> char, percent: u64) -> (u64, Late) {
-        // Who has just begun has run for 0 ns, and got the CPU once all the same.
+        // A process that has just started has run for 0 ns, but was scheduled once.
         end_seen_by(Some("0 44584 1\n"), state, percent)
     }
 
-    /// Looks twice a second, until it has an end.
+    /// Checks twice a second until the wait ends.
     fn end_seen_by(own: Option<&str>, state: impl Fn(u64) -> char, percent: u64) -> (u64, Late) {
         let process = Process::new();
         process.seen_by(own);
@@ -209,7 +210,7 @@ mod tests {
                 && matches!(late, Late::Starved { waited_ns, ran_ns } if ran_ns.abs_diff(waited_ns / 100 * 3) < 1_000_000),
             "{ended_s} {late:?}"
         );
-        // It got its CPU at last, and sleeps all the same.
+        // It got its CPU at last, but sleeps.
         let (ended_s, late) = end(|at_ns| if at_ns < 30_000_000_000 { 'R' } else { 'D' }, 0);
         assert!(
             late == Late::Stuck && (30..=33).contains(&ended_s),

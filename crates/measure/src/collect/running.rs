@@ -1,4 +1,4 @@
-//! The part of the collector that runs beside the samplers: gate, rings, counters, patience.
+//! Runs the collector beside the samplers: gate, rings, counters, timeouts.
 
 use super::assemble;
 use super::collection::Collection;
@@ -19,19 +19,19 @@ use crate::{Clock, Kind, MeasureError, Note, Phase, Progress, ThreadProgress, ch
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// How often the rings are emptied.
+/// How often the rings are drained.
 const DRAIN_NS: u64 = 50_000_000;
 
-/// How long before the planned end the counters are read for the last time.
+/// How long before the planned end the last reading of the counters is taken.
 const COUNTERS_NS: u64 = 5_000_000;
 
-/// How long after its planned end a sampler may go on before it is killed: a crowded CPU may be late.
+/// How long a sampler may exceed its planned end before it is killed: a crowded CPU may delay it.
 const PATIENCE_NS: u64 = 10_000_000_000;
 
-/// The same after it was told to stop, when somebody waits at a terminal.
+/// The same after a stop request, when a user waits at a terminal.
 const STOP_PATIENCE_NS: u64 = 4_000_000_000;
 
-/// A sampler that sleeps longer than this is not waited for when it shall stop: killing it loses nothing.
+/// A sampler that sleeps longer than this is killed at once when it has to stop: nothing is lost.
 const LONG_SLEEP_NS: u64 = 500_000_000;
 
 impl<'a> Collection<'a> {
@@ -43,7 +43,7 @@ impl<'a> Collection<'a> {
         self.request.stop.load(Ordering::Relaxed)
     }
 
-    /// Until every thread stands at the gate.
+    /// Runs until every thread waits at the gate.
     pub(super) fn prepare(
         &mut self,
         child: &mut Child,
@@ -77,7 +77,7 @@ impl<'a> Collection<'a> {
         check::pinned(self.job, child.pid(), self.root)
     }
 
-    /// What is asked while all threads stand at the gate. Each of them waits for its turn, so each must have one.
+    /// Queries that run while all threads wait at the gate. Each thread waits for its turn, so each must get one.
     pub(super) fn ask_before(&mut self) {
         if self.stopped() {
             return;
@@ -88,13 +88,13 @@ impl<'a> Collection<'a> {
         self.facts = Facts::before(self.job, self.root, &self.request.environment);
     }
 
-    /// What is asked when no sampler runs any more.
+    /// Queries that run after all samplers have ended.
     pub(super) fn ask_after(&mut self) {
         self.facts.after(self.root);
         self.looks[1] = Some(Look::take(self.root, &self.request.cpus()));
     }
 
-    /// Opens the gate and empties the rings until all samplers are done, or will never be.
+    /// Opens the gate and drains the rings until all samplers are done, or can no longer finish.
     pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
         let control = self.control();
         if self.stopped() {
@@ -179,9 +179,9 @@ impl<'a> Collection<'a> {
         progress(&self.progress(child.pid(), Phase::Ending));
     }
 
-    /// The moment that all windows begin at, on the samplers' clock and on the collector's.
+    /// Chooses the common start of all windows, on the samplers' clock and on the collector's.
     fn choose_start(&mut self) {
-        /// Room for the slowest thread to pass the gate before the first due time.
+        /// Time for the slowest thread to pass the gate before the first expected wake-up.
         const ROOM_NS: u64 = 2_000_000;
         const SECOND_NS: u64 = 1_000_000_000;
         let now = |clock: Clock| (clock.now_ns(), clock::monotonic_ns());
@@ -215,7 +215,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// Hands out what there is so far.
+    /// Passes on the current intermediate result.
     fn keep(&self) {
         if let Some(keep) = self.request.keep
             && self.in_window()
@@ -224,7 +224,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// The first reading as soon as the samplers run, the last one shortly before they end.
+    /// Takes the first reading as soon as the samplers run, the last one shortly before they end.
     fn read_counters(&mut self, planned_end: u64) {
         let now = clock::monotonic_ns();
         if !self.counters.has_begun() {
@@ -240,7 +240,7 @@ impl<'a> Collection<'a> {
         (0..self.job.lanes.len()).map(|place| self.tid(place)).collect()
     }
 
-    /// A measured CPU that is no longer there: the kernel lets its thread run elsewhere, so nothing more can be measured.
+    /// Detects a measured CPU that went offline: the kernel moves its thread elsewhere, so it can no longer be measured.
     fn offline(&self) -> Option<Note> {
         let online = check::online(self.root).ok()??;
         let gone = self.request.cpus().minus(&online);
@@ -276,14 +276,14 @@ impl<'a> Collection<'a> {
         tracks.map(|(track, _)| track.state.0.load(Ordering::Acquire))
     }
 
-    /// Takes out what the rings hold. Gaps that may hold a wake-up of our own come first, because by then it has been
-    /// noted; they are added last, when it is known.
+    /// Drains the rings. Gaps that may contain one of our own wake-ups are drained first, because by then the wake-up has been
+    /// recorded. They are added last, when the wake-ups are known.
     pub(super) fn drain(&mut self) {
         if let Some(neighbours) = &mut self.neighbours {
             neighbours.look();
         }
         let mut waiting: Vec<(usize, ring::Sample)> = Vec::new();
-        // While a thread prepares, its ring holds the rehearsal. Asked before the rest: who begins now has its turn later.
+        // The ring of a preparing thread holds the rehearsal. Read the states first: a thread that starts now is drained next time.
         let begun: Vec<usize> = (0_usize..)
             .zip(self.states())
             .filter_map(|(place, state)| (state != state::IDLE).then_some(place))
@@ -345,7 +345,7 @@ impl<'a> Collection<'a> {
             .is_some_and(|(lane, neighbours)| lane.kind == Kind::Noise && neighbours.has(lane.cpu))
     }
 
-    /// What to add to a time on a lane's clock, modulo 2^64.
+    /// Offset from a lane's clock to the monotonic clock, modulo 2^64.
     fn to_monotonic(&self, place: usize) -> u64 {
         let track = self.job.shared.track(place);
         track.map_or(0, |(track, _)| {

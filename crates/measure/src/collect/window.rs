@@ -1,22 +1,22 @@
-//! What the kernel's accounts say at both ends of the window, read while the samplers run: what starting and ending
-//! them costs is outside. Only files whose reading leaves the measured CPUs alone.
+//! Reads the kernel's statistics at both ends of the window, while the samplers run, so that they exclude the cost of
+//! starting and ending the samplers. Reads only files that do not disturb the measured CPUs.
 
 use machine::{CpuId, CpuSet};
 use observe::{Activity, Sample};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// What the kernel's accounts said at both ends of the window.
+/// The kernel's statistics at both ends of the window.
 #[derive(Default)]
 pub(super) struct Window {
     first: Option<End>,
     last: Option<End>,
 }
 
-/// What they said at one end.
+/// The statistics at one end.
 struct End {
     counters: Sample,
-    /// Per lane: how long its thread has waited for its CPU since it began.
+    /// Per lane: how long its thread has waited for its CPU since the thread started.
     waited_ns: Vec<Option<u64>>,
 }
 
@@ -31,17 +31,17 @@ impl End {
 }
 
 impl Window {
-    /// Reads what there is at its beginning.
+    /// Reads the statistics at the start.
     pub(super) fn begin(&mut self, root: &Root, threads: &[Option<u32>]) {
         self.first = Some(End::take(root, threads));
     }
 
-    /// The same at its end.
+    /// Reads the statistics at the end.
     pub(super) fn end(&mut self, root: &Root, threads: &[Option<u32>]) {
         self.last = Some(End::take(root, threads));
     }
 
-    /// Whether the beginning was read.
+    /// Whether the start was read.
     pub(super) fn has_begun(&self) -> bool {
         self.first.is_some()
     }
@@ -51,7 +51,7 @@ impl Window {
         self.last.is_some()
     }
 
-    /// What happened on `cpus`; `None` when one of the readings is missing.
+    /// The activity on `cpus`; `None` if one of the readings is missing.
     pub(super) fn activity(&self, cpus: &CpuSet) -> Option<Activity> {
         let [first, last] = self.ends()?;
         let mut activity = observe::activity(&first.counters, &last.counters);
@@ -59,7 +59,7 @@ impl Window {
         Some(activity)
     }
 
-    /// How busy every CPU of the machine was, in percent.
+    /// Load of every CPU of the machine, in percent.
     pub(super) fn loads(&self) -> BTreeMap<CpuId, f64> {
         let loads = || {
             let [first, last] = self.ends()?;
@@ -73,7 +73,7 @@ impl Window {
         loads().unwrap_or_default()
     }
 
-    /// Per lane: how long its thread waited for its CPU meanwhile.
+    /// Per lane: how long its thread waited for its CPU during the window.
     pub(super) fn waited_ns(&self) -> Vec<Option<u64>> {
         let Some([first, last]) = self.ends() else {
             return Vec::new();
@@ -89,7 +89,7 @@ impl Window {
 }
 
 /// The second field of `/proc/TID/schedstat`: time on the run queue without running (`Documentation/scheduler/
-/// sched-stats.rst`). All fields are 0 where the kernel keeps no such account.
+/// sched-stats.rst`). All fields are 0 where the kernel keeps no such statistics.
 fn waited_ns(root: &Root, tid: u32) -> Option<u64> {
     let text = root.value(&format!("/proc/{tid}/schedstat")).ok().flatten()?;
     let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());

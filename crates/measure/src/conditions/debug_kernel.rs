@@ -1,4 +1,4 @@
-//! A kernel that checks itself: its paths are several times as long as those of the kernel that will be used.
+//! A kernel with debug checks: its code paths take several times as long as those of a production kernel.
 
 use super::{Condition, Scene, Seen, seen};
 

@@ -1,4 +1,4 @@
-//! A frequency that follows the load: a thread that wakes up finds its CPU slow.
+//! A CPU frequency that follows the load: the CPU is slow when a thread wakes up.
 
 use super::{Condition, Scene, Seen, seen};
 use machine::CpuSet;

@@ -1,4 +1,4 @@
-//! A guest: the host may stop its CPUs at any time, and a quiet guest proves nothing about a busy host.
+//! A guest: the host may stop its CPUs at any time, and a result from an idle host does not apply to a busy one.
 
 use super::{Condition, Scene, Seen, seen};
 

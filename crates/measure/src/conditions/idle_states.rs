@@ -1,4 +1,4 @@
-//! Idle states that take long to leave, where what is measured is how late a thread wakes up.
+//! Idle states with a long exit latency, in a measurement of wake-up latency.
 
 use super::{Condition, Idle, Scene, Seen, seen};
 use crate::Kind;
@@ -11,7 +11,7 @@ pub(super) const CONDITION: Condition = Condition {
     look,
 };
 
-/// Microseconds: leaving a state of more than this is seen in every wake-up (C1 takes 1 or 2).
+/// Microseconds: a longer exit latency is visible in every wake-up (C1 takes 1 or 2).
 const DEEP_US: u64 = 9;
 
 fn look(scene: &Scene<'_>) -> Option<Seen> {

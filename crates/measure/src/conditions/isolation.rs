@@ -1,4 +1,4 @@
-//! A measured CPU that the scheduler uses for everybody.
+//! A measured CPU that the scheduler uses for all tasks.
 
 use super::{Condition, Scene, Seen, seen};
 use machine::CpuSet;

@@ -1,4 +1,4 @@
-//! A measured CPU that others ran on: a load of ours, or any task that may run there.
+//! A measured CPU on which other tasks ran: our own load, or any task that may run there.
 
 use super::{Condition, Scene, Seen, seen};
 use crate::Kind;
@@ -12,10 +12,10 @@ pub(super) const CONDITION: Condition = Condition {
     look,
 };
 
-/// Percent of the window. Threads of the kernel that are bound to the CPU take less.
+/// Percent of the window. Per-CPU kernel threads use less.
 const SHARED: f64 = 2.0;
 
-/// The same where nothing but the whole load of the CPU is known, which holds our own wake-ups.
+/// The limit where only the total load of the CPU is known, which includes our own wake-ups.
 const SHARED_BY_LOAD: f64 = 20.0;
 
 fn look(scene: &Scene<'_>) -> Option<Seen> {
@@ -27,7 +27,7 @@ fn look(scene: &Scene<'_>) -> Option<Seen> {
     for (place, lane) in scene.lanes.iter().enumerate() {
         let percent = match lane.kind {
             Kind::Noise => waited(scene, place).filter(|percent| *percent > SHARED),
-            // Beside one that never sleeps the CPU is always busy.
+            // A CPU with a thread that never sleeps is always busy.
             _ if spins(lane.cpu) => None,
             _ => scene
                 .loads
@@ -47,7 +47,7 @@ fn look(scene: &Scene<'_>) -> Option<Seen> {
     seen(format!("cpus {cpus}"), message)
 }
 
-/// How long a thread that never sleeps had to wait for its CPU, without what it waited for our own wake-ups.
+/// How long a thread that never sleeps waited for its CPU, excluding our own wake-ups.
 #[allow(clippy::cast_precision_loss)]
 fn waited(scene: &Scene<'_>, place: usize) -> Option<f64> {
     let thread = scene.threads.get(place)?;

@@ -1,4 +1,4 @@
-//! The other thread of a measured core: what runs there takes execution units, caches, and turbo from it.
+//! The sibling thread of a measured core: tasks there take execution units, cache and turbo frequency from it.
 
 use super::{Condition, Scene, Seen, seen};
 use machine::{CpuId, CpuSet};
@@ -10,7 +10,7 @@ pub(super) const CONDITION: Condition = Condition {
     look,
 };
 
-/// Percent. What the kernel does on any idle CPU is less.
+/// Percent. Kernel activity on an idle CPU is lower.
 const BUSY: f64 = 2.0;
 
 fn look(scene: &Scene<'_>) -> Option<Seen> {

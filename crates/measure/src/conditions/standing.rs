@@ -1,31 +1,31 @@
-//! What stands before the window, and need not be looked at again: governors, idle states, siblings, tracers.
+//! Reads settings that do not change during the window: governors, idle states, siblings, tracers.
 
 use machine::{CpuId, CpuSet};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// Read once, before the window. What is not there is left out.
+/// Settings, read once before the window. Missing files are left out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Standing {
     /// The frequency governor of each measured CPU.
     pub governors: BTreeMap<CpuId, String>,
-    /// The idle states of each measured CPU that are not disabled: name, and microseconds to leave it.
+    /// The enabled idle states of each measured CPU: name, and exit latency in microseconds.
     pub idle_states: BTreeMap<CpuId, Vec<(String, u64)>>,
     /// The other CPUs of each measured CPU's core.
     pub siblings: BTreeMap<CpuId, CpuSet>,
-    /// Tracers and trace events that are on: where, and what.
+    /// Active tracers and trace events: where, and what.
     pub tracing: Vec<(String, String)>,
-    /// Whether the kernel checks its own locks.
+    /// Whether the kernel checks its own locks (lockdep).
     pub lockdep: bool,
 }
 
 const CPU: &str = "/sys/devices/system/cpu";
 
-/// The place from 4.1 on, and the one before.
+/// The path since 4.1, and the earlier one.
 const TRACING: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 impl Standing {
-    /// Of these CPUs. Asks no CPU: all of it is kept in memory by the kernel.
+    /// Reads the settings for these CPUs. Interrupts no CPU: the kernel keeps all of them in memory.
     pub(crate) fn read(root: &Root, cpus: &CpuSet) -> Standing {
         let by_cpu = |read: &dyn Fn(CpuId) -> Option<String>| -> BTreeMap<CpuId, String> {
             cpus.iter().filter_map(|cpu| Some((cpu, read(cpu)?))).collect()
@@ -54,7 +54,7 @@ fn idle_states(root: &Root, cpu: CpuId) -> Vec<(String, u64)> {
     let known = states.filter_map(|state| {
         let number = |file: &str| value(root, &format!("{dir}/{state}/{file}"))?.parse::<u64>().ok();
         let name = value(root, &format!("{dir}/{state}/name")).unwrap_or_else(|| state.clone());
-        // A kernel before the file existed could not disable any.
+        // A kernel without this file cannot disable idle states.
         match number("disable") {
             Some(0) | None => Some((name, number("latency")?)),
             Some(_) => None,
@@ -72,7 +72,7 @@ fn siblings(root: &Root, cpu: CpuId) -> Option<CpuSet> {
     Some(core.minus(&CpuSet::range(cpu.0, cpu.0)))
 }
 
-/// In the main trace and in all instances of it, unless recording is off there.
+/// Reads the main trace and all instances, except those where recording is off.
 fn tracing(root: &Root) -> Vec<(String, String)> {
     let Some(top) = TRACING
         .iter()
@@ -99,7 +99,7 @@ fn traced(root: &Root, dir: &str) -> Option<String> {
     }
     match read("current_tracer") {
         Some(tracer) if tracer != "nop" => Some(format!("the tracer {tracer}")),
-        // 1: all of them; X: some.
+        // 1: all events; X: some.
         _ => matches!(read("events/enable").as_deref(), Some("1" | "X")).then(|| "trace events".to_owned()),
     }
 }

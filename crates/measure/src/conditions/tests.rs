@@ -1,4 +1,4 @@
-//! Each condition both ways: on captured machines that have what this one lacks, and without it.
+//! Tests each condition with and without it, on captured data of machines with features that the test machine may lack.
 
 use super::*;
 use crate::Kind;
@@ -40,7 +40,7 @@ const GOOD: &[(&str, &str)] = &[
     ("proc/sys/kernel/osrelease", "6.12.1\n"),
 ];
 
-/// What happened, with the good case as its default.
+/// The results of a run; the default is a good run.
 struct Run {
     kind: Kind,
     idle: Idle,
@@ -74,7 +74,7 @@ fn thread(run: &Run) -> ThreadResult {
     serde_json::from_value(value).unwrap()
 }
 
-/// The conditions of a run on CPU 2 of the good machine with other files.
+/// The conditions of a run on CPU 2 of the good machine, with some files replaced.
 fn conditions(files: &[(&str, &str)], run: &Run) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in GOOD.iter().chain(files) {

@@ -1,4 +1,4 @@
-//! A processor that slowed down because it was too hot.
+//! A processor that was throttled because of its temperature.
 
 use super::{Condition, Scene, Seen, seen};
 use machine::CpuSet;
@@ -10,7 +10,7 @@ pub(super) const CONDITION: Condition = Condition {
     look,
 };
 
-/// The counters of [`crate::counts`] that say so.
+/// The counters of [`crate::counts`] that show it.
 const COUNTERS: &[&str] = &["core_throttle", "package_throttle"];
 
 fn look(scene: &Scene<'_>) -> Option<Seen> {

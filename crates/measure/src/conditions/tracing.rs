@@ -1,4 +1,4 @@
-//! Tracing: every event that is recorded takes its time, on the CPU where it happens.
+//! Tracing: recording an event takes time on the CPU where it happens.
 
 use super::{Condition, Scene, Seen, seen};
 

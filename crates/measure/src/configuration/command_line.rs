@@ -1,11 +1,11 @@
-//! A command in one line, split into words as a shell does without expanding anything: blanks separate, single and
-//! double quotes hold together, a backslash takes the next character as it is (within double quotes only before a
-//! quote or a backslash). `;`, `{}`, `*` and `$` are ordinary.
+//! Splits a command line into words as a shell does, without expansion. Blanks separate words, single and double quotes
+//! group them, and a backslash escapes the next character (within double quotes only a quote or a backslash).
+//! `;`, `{}`, `*` and `$` have no special meaning.
 
-/// The words.
+/// Returns the words.
 ///
 /// # Errors
-/// A quote that is not closed, or a backslash at the end: where it stands (in characters from 0), and what it is.
+/// A quote that is not closed, or a backslash at the end: its position (in characters from 0), and a description.
 pub(super) fn split(line: &str) -> Result<Vec<String>, (usize, &'static str)> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

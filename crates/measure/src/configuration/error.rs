@@ -1,6 +1,6 @@
-//! What is wrong with a described run, and where.
+//! Errors in a run's description, with their position.
 
-/// What is wrong, where, and what to do.
+/// An error: its cause, its position, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{why}", self.position())]
 pub struct ConfigurationError {
@@ -8,14 +8,14 @@ pub struct ConfigurationError {
     pub line: usize,
     /// Column in characters, from 1; 0 for the file as a whole.
     pub column: usize,
-    /// What is wrong.
+    /// The cause.
     pub why: String,
-    /// What to do.
+    /// How to fix it.
     pub next: String,
 }
 
 impl ConfigurationError {
-    /// At a place of the file.
+    /// An error at a position of the file.
     pub fn at((line, column): (usize, usize), why: impl Into<String>, next: impl Into<String>) -> Self {
         ConfigurationError {
             line,
@@ -25,7 +25,7 @@ impl ConfigurationError {
         }
     }
 
-    /// Of the whole file.
+    /// An error of the whole file.
     pub fn of_file(why: impl Into<String>, next: impl Into<String>) -> Self {
         ConfigurationError::at((0, 0), why, next)
     }
@@ -38,15 +38,15 @@ impl ConfigurationError {
     }
 }
 
-/// Distance of the places where letters are counted once, in bytes.
+/// Distance in bytes between two cached character counts.
 const STEP: usize = 64;
 
-/// Lines and columns of a text, counted once: looking one up costs the same wherever it is.
+/// Lines and columns of a text, indexed once, so that each lookup costs the same.
 pub(super) struct Places<'a> {
     text: &'a str,
-    /// Where each line begins.
+    /// Start of each line.
     lines: Vec<usize>,
-    /// Letters before every [`STEP`]th byte.
+    /// Number of characters before every [`STEP`]th byte.
     letters: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Places<'a> {
         Places { text, lines, letters }
     }
 
-    /// Line and column of a byte, both from 1; the column counts letters. One behind the text is its end.
+    /// Line and column of a byte, both from 1; the column counts characters. An offset behind the text is its end.
     pub fn at(&self, offset: usize) -> (usize, usize) {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -76,7 +76,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// How many letters begin in these bytes of a text.
+/// Number of characters that start in these bytes of a text.
 fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }

@@ -1,4 +1,4 @@
-//! Our own form: TOML, with the words of the command line.
+//! Parses our own form: TOML with the terms of the command line.
 
 use super::error::{ConfigurationError, Places};
 use super::{
@@ -12,10 +12,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 use toml::Spanned;
 
-/// What a latency sampler does without an `interval`, as on the command line.
+/// Default `interval` of a latency sampler, as on the command line.
 const INTERVAL: Duration = Duration::from_millis(1);
 
-/// What a noise sampler counts without a `threshold`, as on the command line.
+/// Default `threshold` of a noise sampler, as on the command line.
 const THRESHOLD: Duration = Duration::from_micros(1);
 
 #[derive(Deserialize)]
@@ -50,7 +50,7 @@ enum MemoryWord {
     Locked,
 }
 
-/// Of either kind; which of the two times may stand in it is looked at afterwards.
+/// A sampler of either kind; which of the two times it may have is checked later.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SamplerTable {
@@ -117,7 +117,7 @@ impl From<AfterWord> for After {
     }
 }
 
-/// A length of time with its unit, as text.
+/// A duration with its unit, as text.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 struct Time(Duration);
@@ -215,7 +215,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     Ok(described)
 }
 
-/// `usual` is what it asks where its table does not say more.
+/// `usual` is the default question.
 fn sampler(
     places: &Places,
     usual: Question,
@@ -260,7 +260,7 @@ fn command(places: &Places, command: Spanned<Command>) -> Result<Written<Vec<Str
     let (line, column) = places.at(command.span().start);
     let words = match command.into_inner() {
         Command::Words(words) => Ok(words),
-        // The quote of the TOML string comes first; an escape in it moves the column, never the line.
+        // The TOML string starts with a quote; an escape in it shifts the column, never the line.
         Command::Line(line) => command_line::split(&line).map_err(|(at, why)| (at + 1, why)),
     };
     match words {
@@ -287,7 +287,7 @@ fn at(places: &Places, word: Spanned<String>) -> Written<String> {
     }
 }
 
-/// What an entry is called that has no name.
+/// The name of an entry that has none.
 fn named(places: &Places, offset: usize, kind: &str, index: usize) -> Written<String> {
     let (line, column) = places.at(offset);
     Written {

@@ -1,38 +1,38 @@
-//! systress's configuration file: stanzas `name[index] { key value }`, one key in a line, `#` comments, times with
+//! Parses systress's configuration file: stanzas `name[index] { key value }`, one key per line, `#` comments, times with
 //! their unit after a blank.
 //!
-//! Every stanza and key that the article on `isolcpus` and cpusets shows is understood (sections 4.3.4, 5.2.2 and
-//! 5.3.2). systress's own manual could not be had: a key that the article does not show is refused with its place,
-//! but for `period` of a timer thread and `cgroup` and `lifetime.duration` of a program, which the article speaks of
-//! without naming their keys.
+//! Supports every stanza and key that the article on `isolcpus` and cpusets shows (sections 4.3.4, 5.2.2 and
+//! 5.3.2). systress's own manual was not available. A key that the article does not show is rejected with its position.
+//! The exceptions are `period` of a timer thread and `cgroup` and `lifetime.duration` of a program: the article mentions
+//! them without naming their keys.
 
 mod keys;
 
 use super::error::ConfigurationError;
 use super::{Configuration, Written};
 
-/// Whether a file is of this form: TOML begins with a table in brackets, or with a key and its `=`.
+/// Whether a file is of this form: TOML starts with a table in brackets, or with a key and its `=`.
 pub(super) fn looks_like(text: &str) -> bool {
     let first = lines(text).next();
     first.is_some_and(|line| !line.text.starts_with('[') && !line.text.contains('='))
 }
 
-/// Reads a configuration file of systress.
+/// Parses a configuration file of systress.
 pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     keys::interpret(&stanzas(text)?)
 }
 
-/// One stanza of it: a name in brackets and the lines under it.
+/// One stanza: its name and the lines below it.
 struct Stanza<'a> {
     /// `main`, `timer_thread`, `program`.
     kind: &'a str,
     index: Option<u32>,
-    /// As it was written.
+    /// The name as written.
     name: Written<String>,
     entries: Vec<Entry<'a>>,
 }
 
-/// One key with what follows it in its line.
+/// One key with the rest of its line.
 struct Entry<'a> {
     key: Written<&'a str>,
     value: Written<&'a str>,
@@ -42,7 +42,7 @@ struct Entry<'a> {
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: usize,
-    /// Of its first character.
+    /// Column of its first character.
     column: usize,
     text: &'a str,
 }
@@ -66,7 +66,7 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// A comment begins at a `#` outside quotes that nothing but a blank precedes.
+/// Removes a comment: it starts at a `#` outside quotes that follows a blank or starts the line.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut after_blank = true;
@@ -82,7 +82,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// The head of a stanza, and whether its brace stands in the same line.
+/// The head of a stanza, and whether its brace is on the same line.
 fn head<'a>(line: &Line<'a>) -> Result<(Stanza<'a>, Brace), ConfigurationError> {
     let (name, brace) = match line.text.strip_suffix('{') {
         Some(name) => (name.trim_end(), Brace::Here),

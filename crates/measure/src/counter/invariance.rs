@@ -1,10 +1,10 @@
-//! Whether a counter keeps its pace in every power state: asked of the processor, not assumed.
+//! Queries the processor whether a counter has a constant rate in every power state.
 
 use super::Source;
 
-/// Whether it does; `None` where nobody says so.
+/// Whether the rate is constant; `None` if unknown.
 ///
-/// x86: CPUID 0x8000_0007, bit 8 of EDX ("invariant TSC"). arm64: the architecture demands it of the generic counter
+/// x86: CPUID 0x8000_0007, bit 8 of EDX ("invariant TSC"). arm64: the architecture requires it of the generic counter
 /// ("at a fixed frequency, in an always-on power domain").
 pub(crate) fn invariant(source: Source) -> Option<bool> {
     match source {
@@ -14,7 +14,7 @@ pub(crate) fn invariant(source: Source) -> Option<bool> {
     }
 }
 
-/// What the processor says of its TSC; `false` for one that does not say anything.
+/// The processor's own report about its TSC; `false` if it reports nothing.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn invariant_tsc() -> bool {
     use core::arch::x86_64::__cpuid;
@@ -27,7 +27,7 @@ pub(crate) fn invariant_tsc() -> bool {
     false
 }
 
-/// The highest extended leaf comes first: an older processor has no leaf 0x8000_0007, and answers with another one.
+/// Checks the highest extended leaf first: an older processor without leaf 0x8000_0007 returns the data of another leaf.
 #[cfg(any(target_arch = "x86_64", test))]
 fn says_so(highest: u32, power_management: impl FnOnce() -> u32) -> bool {
     (0x8000_0007..=0x8000_ffff).contains(&highest) && power_management() & (1 << 8) != 0
@@ -58,7 +58,7 @@ mod tests {
             println!("SKIP: this_processor_is_asked: no x86 with a constant TSC");
             return;
         }
-        // The kernel sets the word by the same bit (`early_init_intel`, `early_init_amd`).
+        // The kernel derives the flag from the same bit (`early_init_intel`, `early_init_amd`).
         assert_eq!(invariant(Source::Tsc), Some(flags.contains("nonstop_tsc")));
     }
 }

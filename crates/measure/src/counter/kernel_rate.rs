@@ -1,26 +1,26 @@
-//! What the kernel takes the counter's frequency for, and where it says so.
+//! Finds the counter frequency that the kernel assumes, and its source.
 
 use super::Source;
 use root::Root;
 
-/// A frequency, and whose word it is.
+/// A frequency and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rate {
     /// In kHz.
     pub khz: f64,
-    /// Half of its last digit, in kHz.
+    /// Half a unit of its last digit, in kHz.
     pub resolution_khz: f64,
-    /// Where it stands.
+    /// The source.
     pub from: String,
 }
 
-/// Files that some kernels have: the frequency in kHz.
+/// Files that provide the frequency in kHz on some kernels.
 const FILES: &[&str] = &[
     "/sys/devices/system/cpu/cpu0/tsc_freq_khz",
     "/sys/devices/system/cpu/tsc_khz",
 ];
 
-/// What the kernel's log says: the surest first. The refined one is what the kernel uses from then on.
+/// Messages in the kernel's log, the most reliable first. The kernel uses the refined frequency once it is known.
 const TSC_MESSAGES: &[(&str, &str)] = &[
     (
         "tsc: Refined TSC clocksource calibration: ",
@@ -32,7 +32,7 @@ const TSC_MESSAGES: &[(&str, &str)] = &[
 /// `arch_timer: cp15 timer(s) running at 62.50MHz (virt).`
 const ARM_MESSAGE: &str = "timer(s) running at ";
 
-/// The rate of the counter, from the surest of what there is; `None` where nobody says it.
+/// The rate of the counter from the most reliable source; `None` if there is none.
 pub(crate) fn rate(source: Source, root: &Root) -> Option<Rate> {
     match source {
         Source::Monotonic => None,
@@ -71,7 +71,7 @@ fn of_arm_log(log: &[String]) -> Option<Rate> {
     of_mhz(message.split_once(ARM_MESSAGE)?.1, "kernel log, at boot")
 }
 
-/// `2899.886 MHz` and `62.50MHz`: the digits say how exact it is.
+/// Parses `2899.886 MHz` and `62.50MHz`: the number of digits gives the resolution.
 fn of_mhz(text: &str, from: &str) -> Option<Rate> {
     let number: &str = text
         .split(|letter: char| letter != '.' && !letter.is_ascii_digit())
@@ -87,7 +87,7 @@ fn of_mhz(text: &str, from: &str) -> Option<Rate> {
 }
 
 /// CPUID 0x15: the crystal, and the ratio of TSC and crystal. (0x16 has the nominal MHz of the core, which is not the
-/// counter's frequency, so it is left out.) Only on the machine itself.
+/// counter's frequency, so it is not used.) Only on the machine itself.
 #[cfg(target_arch = "x86_64")]
 fn of_leaves(root: &Root) -> Option<Rate> {
     use core::arch::x86_64::__cpuid;
@@ -103,7 +103,7 @@ fn of_leaves(_: &Root) -> Option<Rate> {
     None
 }
 
-/// Denominator, numerator and Hz of the crystal; 0 is unknown.
+/// Denominator, numerator and crystal frequency in Hz; 0 is unknown.
 #[cfg(any(target_arch = "x86_64", test))]
 fn of_crystal(denominator: u32, numerator: u32, hertz: u32) -> Option<Rate> {
     (denominator > 0 && numerator > 0 && hertz > 0).then(|| Rate {
@@ -113,14 +113,14 @@ fn of_crystal(denominator: u32, numerator: u32, hertz: u32) -> Option<Rate> {
     })
 }
 
-/// `CNTFRQ_EL0`, which firmware sets, and from which the kernel takes it.
+/// `CNTFRQ_EL0`, which firmware sets and the kernel uses.
 #[cfg(target_arch = "aarch64")]
 fn of_register(root: &Root) -> Option<Rate> {
     if root.origin() != root::Origin::Live {
         return None;
     }
     let hertz: u64;
-    // SAFETY: Linux lets user space read it wherever it lets it read the virtual counter (CNTKCTL_EL1.EL0VCTEN).
+    // SAFETY: Linux allows user space to read it wherever it allows reading the virtual counter (CNTKCTL_EL1.EL0VCTEN).
     unsafe { core::arch::asm!("mrs {hertz}, cntfrq_el0", hertz = out(reg) hertz, options(nomem, nostack)) };
     #[allow(clippy::cast_precision_loss)]
     (hertz > 0).then(|| Rate {

@@ -1,7 +1,7 @@
-//! How far the counters of two CPUs are apart: asked before the window, by sending a number to and fro.
+//! Measures the offset between the counters of two CPUs before the window, by passing a number back and forth.
 //!
-//! What the other CPU read lies between the two readings around it, whatever the way there took: each round bounds
-//! the difference from both sides, and all rounds together bound it by what they have in common.
+//! The other CPU's reading lies between the two readings around it, whatever the latency: each round bounds
+//! the difference from both sides. The result is the intersection of all rounds.
 
 use super::Source;
 use crate::clock;
@@ -11,41 +11,41 @@ use std::sync::atomic::Ordering;
 
 /// Values of [`Track::turn`].
 mod turn {
-    /// Answer what is asked.
+    /// Answer the requests.
     pub(super) const ANSWER: u32 = 1;
     /// There is nothing to answer, or no longer.
     pub(super) const PASS: u32 = 2;
 }
 
-/// Enough for the shortest way to be among them.
+/// Enough rounds to include the shortest round trip.
 const ROUNDS: u64 = 2_000;
 
-/// The end of the questions.
+/// Ends the requests.
 const LAST: u64 = u64::MAX;
 
-/// How long the first answer may take: the thread has to wake up.
+/// Timeout for the first answer: the thread has to wake up.
 const FIRST_NS: u64 = 20_000_000;
 
-/// How long all the others may take.
+/// Timeout for all other answers.
 const ALL_NS: u64 = 5_000_000;
 
-/// How long a thread waits for questions.
+/// How long a thread waits for requests.
 const ANSWERING_NS: u64 = 50_000_000;
 
-/// The counter of a measured CPU less that of another, in ticks.
+/// The counter of a measured CPU minus that of another, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offset {
-    /// The other.
+    /// The other CPU.
     pub against: CpuId,
-    /// Middle of what is possible.
+    /// Middle of the possible range.
     pub ticks: i64,
-    /// It may be off by so much.
+    /// Maximum error.
     pub uncertainty: u64,
-    /// The shortest way to and fro.
+    /// The shortest round trip.
     pub round_trip: u64,
 }
 
-/// The thread's part: answers until nobody asks. It sleeps before its turn, so that all but one are quiet.
+/// The thread's side: answers until the requests end. It sleeps before its turn, so that all other threads are quiet.
 pub(crate) fn answer(source: Source, track: &Track) {
     wait_until(&track.turn, turn::ANSWER);
     if track.turn.load(Ordering::Acquire) != turn::ANSWER {
@@ -73,7 +73,7 @@ pub(crate) fn answer(source: Source, track: &Track) {
     }
 }
 
-/// Nothing is asked of this thread.
+/// Tells a thread that it gets no requests.
 pub(crate) fn pass(track: &Track) {
     if track.turn.load(Ordering::Acquire) == 0 {
         track.turn.store(turn::PASS, Ordering::Release);
@@ -81,7 +81,7 @@ pub(crate) fn pass(track: &Track) {
     }
 }
 
-/// Asks a thread, from the CPU that the caller is pinned to. `None` when it did not come to answer in time.
+/// Sends requests to a thread, from the CPU that the caller is pinned to. `None` if it did not answer in time.
 pub(crate) fn ask(source: Source, track: &Track, against: CpuId) -> Option<Offset> {
     track.turn.store(turn::ANSWER, Ordering::Release);
     notify(&track.turn);
@@ -102,7 +102,7 @@ pub(crate) fn ask(source: Source, track: &Track, against: CpuId) -> Option<Offse
     bounds.offset(against)
 }
 
-/// When the answer of a round was there.
+/// The counter reading when the answer of a round arrived.
 fn answered(source: Source, track: &Track, round: u64, until: u64) -> Option<u64> {
     let mut idle = 0_u32;
     while track.pong.0.load(Ordering::Acquire) != round {
@@ -115,10 +115,10 @@ fn answered(source: Source, track: &Track, round: u64, until: u64) -> Option<u64
     Some(source.read_ordered())
 }
 
-/// What all rounds have in common.
+/// The intersection of all rounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bounds {
-    /// At least, and at most.
+    /// Lower and upper bound.
     between: Option<(i64, i64)>,
     round_trip: u64,
 }
@@ -137,7 +137,7 @@ impl Bounds {
         };
     }
 
-    /// Rounds that contradict each other (the counters ran apart meanwhile) are told by a doubt of their distance.
+    /// If rounds contradict each other (the counters drifted during the measurement), the uncertainty covers their distance.
     fn offset(self, against: CpuId) -> Option<Offset> {
         let (low, high) = self.between?;
         let width = high.wrapping_sub(low);
@@ -159,7 +159,7 @@ mod tests {
     fn ways_of_different_lengths_bound_the_difference_from_both_sides() {
         let mut bounds = Bounds::default();
         assert_eq!(bounds.offset(CpuId(0)), None);
-        // The other counter is 1,000 ahead; the way there takes 20 and then 90, the way back 200 and then 30.
+        // The other counter is 1,000 ahead; the way there takes 20, then 90, then 300; the way back 200, then 30, then 300.
         for (sent, there, back) in [(5_000, 20, 200), (9_000, 90, 30), (20_000, 300, 300)] {
             bounds.add(sent, sent + there + 1_000, sent + there + back);
         }
@@ -192,7 +192,7 @@ mod tests {
             println!("SKIP: two_threads_of_this_machine_agree_within_their_way: the machine is too busy");
             return;
         };
-        // One clock for all: what the two are apart cannot be more than what is not known.
+        // The same clock for both: the offset must not exceed the uncertainty.
         assert!(
             offset.ticks.unsigned_abs() <= offset.uncertainty + 1,
             "{offset:?}"

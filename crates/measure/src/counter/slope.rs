@@ -1,18 +1,18 @@
-//! How fast the counter really ran over the whole run, and how exactly that is known.
+//! Computes the actual rate of the counter over the whole run, and its uncertainty.
 
 use super::Pair;
 use super::kernel_rate::Rate;
 
-/// The counter against `CLOCK_MONOTONIC_RAW`, from the first to the last reading.
+/// The counter's rate compared with `CLOCK_MONOTONIC_RAW`, from the first to the last reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Slope {
     /// In kHz.
     pub khz: f64,
-    /// What the two readings may be off by, in millionths.
+    /// Maximum error of the two readings, in millionths.
     pub uncertainty_ppm: f64,
 }
 
-/// `None` when no time passed between them.
+/// `None` if no time passed between them.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn slope(start: Pair, end: Pair) -> Option<Slope> {
     let ns = end.raw_ns.checked_sub(start.raw_ns).filter(|&ns| ns > 0)?;
@@ -26,7 +26,7 @@ pub(crate) fn slope(start: Pair, end: Pair) -> Option<Slope> {
 }
 
 impl Slope {
-    /// How far it is from what the kernel says, and what that is off by because of both, in millionths.
+    /// The difference from the kernel's rate, and the uncertainty of that difference, in millionths.
     pub(crate) fn against(self, rate: &Rate) -> (f64, f64) {
         let ppm = (self.khz / rate.khz - 1.0) * 1e6;
         (ppm, self.uncertainty_ppm + rate.resolution_khz * 1e6 / rate.khz)

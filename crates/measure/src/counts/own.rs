@@ -1,4 +1,4 @@
-//! What the sampler thread itself did, by `getrusage(RUSAGE_THREAD)` right before and right after its window.
+//! The sampler thread's own activity, by `getrusage(RUSAGE_THREAD)` right before and right after its window.
 
 use super::{Known, Row, Way};
 use crate::{Own, ThreadResult};

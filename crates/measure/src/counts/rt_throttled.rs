@@ -1,12 +1,12 @@
-//! Whether the real-time tasks of a CPU stood still because they had used up their time, when somebody looked
-//! (`print_rt_rq` in `kernel/sched/debug.c`). From 6.12 on only kernels with RT_GROUP_SCHED have it.
+//! Checks whether the real-time tasks of a CPU were throttled at the time of the reading
+//! (`print_rt_rq` in `kernel/sched/debug.c`). Since 6.12 only kernels with RT_GROUP_SCHED report it.
 
 use super::{Known, Row, Way, each};
 use machine::{CpuId, CpuSet};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// The file from 5.13 on, and the one before.
+/// The file since 5.13, and the earlier one.
 const FILES: &[&str] = &["/sys/kernel/debug/sched/debug", "/proc/sched_debug"];
 
 pub(super) const ROW: Row = Row {
@@ -34,7 +34,7 @@ fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Known> {
     })
 }
 
-/// `rt_rq[3]:` and, below it, `  .rt_throttled                  : 0`. With groups there are several of a CPU.
+/// `rt_rq[3]:` and, below it, `  .rt_throttled                  : 0`. With groups a CPU has several.
 #[derive(Default)]
 struct States {
     cpu: Option<CpuId>,

@@ -1,4 +1,4 @@
-//! System management interrupts: firmware that stops a CPU, or all of them, behind the kernel's back.
+//! System management interrupts: firmware stops one CPU, or all, without the kernel's knowledge.
 
 use super::{Known, Row, Way, each, refusal};
 use root::Root;

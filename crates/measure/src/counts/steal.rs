@@ -1,4 +1,4 @@
-//! Time that the hypervisor took, where it says so.
+//! Steal time, where the hypervisor reports it.
 
 use super::{Row, Way};
 

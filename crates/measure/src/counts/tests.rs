@@ -1,10 +1,10 @@
-//! On captured machines that have what this one lacks.
+//! Tests on captured data of machines with features that the test machine may lack.
 
 use super::*;
 use crate::captured::put;
 use crate::{Gap, GapLabel, Own};
 
-/// A machine with two CPUs; what CPU 1 has counted is given.
+/// A machine with two CPUs, with the given counts for CPU 1.
 fn machine(smi: u64, hot: u64, throttled: u64) -> (tempfile::TempDir, Look) {
     let dir = tempfile::tempdir().unwrap();
     let msr = |count: u64| [vec![0xee; 0x34], count.to_le_bytes().to_vec()].concat();

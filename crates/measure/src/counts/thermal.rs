@@ -1,5 +1,5 @@
-//! Times when the processor slowed down because it was too hot (`drivers/thermal/intel/therm_throt.c`). The files
-//! hold what the interrupt handler has counted: reading them asks no CPU.
+//! Times when the processor was throttled because of its temperature (`drivers/thermal/intel/therm_throt.c`). The files
+//! contain counts of the interrupt handler: reading them does not interrupt a CPU.
 
 use super::{Row, Way, each, number_in};
 use machine::{CpuId, CpuSet};

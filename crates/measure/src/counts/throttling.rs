@@ -1,4 +1,4 @@
-//! Gaps that the kernel made because this very thread ran too long (see [`crate::labels`]).
+//! Gaps that the kernel caused because the sampler thread itself ran too long (see [`crate::labels`]).
 
 use super::{Known, Row, Way};
 use crate::labels::Limits;
@@ -23,7 +23,7 @@ fn labelled(result: &ThreadResult, limits: &Limits, label: GapLabel) -> Known {
     if result.kind != Kind::Noise {
         return Err("gaps are seen by a thread that never sleeps".to_owned());
     }
-    // An ordinary task is stopped by neither.
+    // Neither mechanism stops an ordinary task.
     let may_be = matches!(result.policy, Policy::Fifo | Policy::Rr);
     if may_be && limits.rt_runtime_us.is_none() && limits.fair_server.is_none() {
         return Err("what the kernel grants could not be read".to_owned());

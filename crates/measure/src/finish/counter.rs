@@ -1,4 +1,4 @@
-//! The honest facts of the counter that a thread has read.
+//! Builds the report about the counter that a thread has read.
 
 use super::{Closing, get, is_done};
 use crate::Lane;
@@ -12,7 +12,7 @@ use crate::sampler::Job;
 use crate::shared::Track;
 use crate::{Counter, CounterOffset, CounterRate};
 
-/// Of one thread, with the pace of its own run.
+/// The counter of one thread, with the rate of its own run.
 pub(super) fn counter(
     job: &Job<'_>,
     lane: &Lane,
@@ -56,7 +56,7 @@ fn rate(track: &Track, facts: &Facts) -> Option<CounterRate> {
         kernel_says: facts.rate.as_ref().map(|rate| rate.from.clone()),
         apart_ppm: against.map(|(ppm, _)| ppm),
         apart_uncertainty_ppm: against.map(|(_, uncertainty)| uncertainty),
-        // Every clock source that is read in user space is a scaled form of the one counter there is.
+        // Every clock source that is read in user space is derived from the one counter.
         clock_is_counter: facts.clocksource.as_deref().map(readable_in_user_space),
     })
 }

@@ -1,5 +1,5 @@
-//! How the file looks: comments with `#`, one line per gap, and an end that says what is in it. Read back by the
-//! crate `formats`.
+//! Defines the gap file's format: comments with `#`, one line per gap, and a trailer that summarises the content. The
+//! crate `formats` parses it.
 
 use super::Entry;
 use crate::accumulate::Cause;
@@ -10,19 +10,19 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 
-/// How the first line begins; the number of the version follows.
+/// Start of the first line; the version number follows.
 pub const HEAD: &str = "# quietcore gaps ";
 
-/// The last line of a file that is whole.
+/// The last line of a complete file.
 pub const END: &str = "# end";
 
-/// How the end of a file begins that could not be written to its end.
+/// Start of the last line of an incomplete file.
 pub const TORN: &str = "# incomplete";
 
 /// The names of the columns.
 const COLUMNS: &str = "at_monotonic_ns,cpu,duration_ns,cause";
 
-/// The first lines of a file of gaps: when it began, and each CPU's threshold.
+/// The first lines of a gap file: when it was started, and each CPU's threshold.
 pub(super) fn head(started_at: &str, thresholds: &[(CpuId, u64)]) -> String {
     let mut text = format!("{HEAD}1\n# started {started_at}\n");
     for (cpu, threshold_ns) in thresholds {
@@ -32,7 +32,7 @@ pub(super) fn head(started_at: &str, thresholds: &[(CpuId, u64)]) -> String {
     text
 }
 
-/// What was written, and by what it was stopped.
+/// What was written, and the error that stopped it.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) by_cpu: BTreeMap<CpuId, u64>,
@@ -40,7 +40,7 @@ pub(super) struct Written {
     file: Option<Appender>,
 }
 
-/// Writes what comes until nobody can send any more. After an error nothing follows: half a line may be the last.
+/// Writes gaps until all senders are gone. Writes nothing after an error: the last line may be incomplete.
 pub(super) fn write(file: Appender, blocks: &Receiver<Vec<Entry>>, waiting: &AtomicUsize) -> Written {
     let mut written = Written {
         file: Some(file),
@@ -86,7 +86,7 @@ impl Written {
         }
     }
 
-    /// The last lines. Where half a line is the last, a line of its own says so, as far as there is room for it.
+    /// Writes the last lines. If the last line is incomplete, a separate line reports it, if there is space.
     pub(super) fn finish_file(&mut self, seen: &BTreeMap<CpuId, u64>) {
         if self.failed.is_some() {
             if let Some(file) = &mut self.file {
@@ -103,7 +103,7 @@ impl Written {
         let _ = writeln!(text, "{END}");
         if self.append(&text)
             && let Some(file) = self.file.take()
-            // A pipe and a device have nothing to wait for.
+            // A pipe or a device has nothing to sync.
             && let Err(error) = file.finish()
             && !matches!(error.errno(), Some(libc::EINVAL | libc::EROFS))
         {

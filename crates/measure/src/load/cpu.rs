@@ -1,4 +1,4 @@
-//! Arithmetic: keeps the execution units and the clock of a core busy.
+//! Arithmetic: keeps the execution units of a core busy and its frequency high.
 
 use std::hint::black_box;
 
@@ -6,7 +6,7 @@ use std::hint::black_box;
 pub(super) fn run() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     loop {
-        // xorshift and a multiplication: a chain that cannot be folded.
+        // xorshift and a multiplication: a dependency chain that the compiler cannot fold.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;

@@ -1,4 +1,4 @@
-//! Forks: processes that end at once, one after the other, so that the kernel makes and takes apart address spaces.
+//! Forks: short-lived processes, one after the other, so that the kernel creates and destroys address spaces.
 
 use crate::os::{self, Side};
 use rustix::process::{WaitOptions, waitpid};
@@ -13,7 +13,7 @@ pub(super) fn run() {
                 let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
                 let _ = waitpid(pid, WaitOptions::empty());
             }
-            // Too many processes: others need the room more than a load does.
+            // Too many processes: leave room for other programs.
             Err(_) => std::thread::sleep(Duration::from_millis(100)),
         }
     }

@@ -1,4 +1,4 @@
-//! Input and output: writes a file without a name, waits for the disk, and reads it back past the page cache.
+//! Input and output: writes an unnamed file, waits for the disk, and reads the file back past the page cache.
 
 use rustix::fs::{Advice, AtFlags, CWD, Mode, OFlags, fadvise, fdatasync, open, unlinkat};
 use rustix::io::{pread, pwrite};
@@ -8,10 +8,10 @@ use std::os::fd::OwnedFd;
 const FILE_BYTES: u64 = 16 << 20;
 const BLOCK_BYTES: usize = 128 << 10;
 
-/// Where files may be large and outlive nothing, in the order of preference.
+/// Directories for large temporary files, in order of preference.
 const FOLDERS: [&str; 2] = ["/var/tmp", "/tmp"];
 
-/// Never returns, unless no folder takes the file or the disk is full.
+/// Never returns, unless no directory accepts the file or the disk is full.
 pub(super) fn run() {
     let Some(file) = FOLDERS.iter().find_map(|folder| nameless(folder)) else {
         return;
@@ -30,7 +30,7 @@ pub(super) fn run() {
     }
 }
 
-/// A file that vanishes with its last descriptor. File systems without such files get a name for a moment.
+/// A file that is deleted with its last descriptor. File systems without support for such files get a temporary name.
 fn nameless(folder: &str) -> Option<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;

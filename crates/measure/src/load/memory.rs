@@ -1,16 +1,16 @@
-//! Memory: copies through more than a cache holds, and maps and unmaps pages, which makes the kernel work.
+//! Memory: copies more than a cache holds, and maps and unmaps pages, which creates work for the kernel.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use std::hint::black_box;
 
-/// One program's largest buffer, and what all programs together may take at most.
+/// One program's largest buffer, and the maximum for all programs together.
 const BUFFER_BYTES: usize = 16 << 20;
 const ALL_BYTES: usize = 512 << 20;
 
-/// What is mapped and unmapped in every round.
+/// Size of the mapping that every round creates and removes.
 const CHURN_BYTES: usize = 1 << 20;
 
-/// Never returns, unless memory is refused. `programs` is how many run at once.
+/// Never returns, unless memory is refused. `programs` is the number of concurrent programs.
 pub(super) fn run(programs: usize) {
     let bytes = (ALL_BYTES / programs.max(1)).clamp(CHURN_BYTES, BUFFER_BYTES);
     let Some(buffer) = map(bytes) else { return };
@@ -34,7 +34,7 @@ pub(super) fn churn(bytes: usize) -> Option<()> {
     }
     black_box(&pages);
     let base = pages.as_mut_ptr();
-    // SAFETY: the mapping was made just now with this size, and `pages` is not used again.
+    // SAFETY: the mapping was just created with this size, and `pages` is not used again.
     unsafe { munmap(base.cast(), bytes) }.ok()
 }
 

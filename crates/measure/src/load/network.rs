@@ -1,4 +1,4 @@
-//! Network: datagrams to itself over loopback, each of which is received in a softirq of the sending CPU.
+//! Network: datagrams to itself over loopback; a softirq of the sending CPU receives each of them.
 
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
@@ -8,10 +8,10 @@ use rustix::net::{
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Datagrams on their way at once; far fewer than a socket holds.
+/// Number of datagrams in flight; far fewer than a socket buffer holds.
 const BURST: usize = 16;
 
-/// Never returns, unless loopback is down or something filters it.
+/// Never returns, unless loopback is down or a filter drops the datagrams.
 pub(super) fn run() {
     let Ok(socket) = own_echo() else { return };
     let mut datagram = [0_u8; 1024];
@@ -29,7 +29,7 @@ pub(super) fn run() {
     }
 }
 
-/// A socket that is connected to itself, and gives up where nothing arrives.
+/// A socket that is connected to itself, with a receive timeout.
 fn own_echo() -> rustix::io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;

@@ -1,6 +1,6 @@
-//! System calls: short ones, and ones that copy, as fast as they go. Nothing reaches a disk.
+//! System calls: short ones, and ones that copy, at the maximum rate. None uses a disk.
 //!
-//! `sched_yield` is not among them. Called without a pause at a low priority it has crashed kernels since 6.6, in
+//! `sched_yield` is excluded. Calling it in a loop at a low priority has crashed kernels since 6.6, in
 //! `pick_task_fair`: no runnable task was eligible (fixed in mainline by 1319ea57529e, in April 2026; 6.12.118-rt still crashes).
 
 use rustix::fs::{Mode, OFlags, open};

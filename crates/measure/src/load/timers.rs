@@ -1,4 +1,4 @@
-//! Timers: many short ones of the high-resolution clock, so that its interrupt comes all the time.
+//! Timers: many short high-resolution timers, so that their interrupt fires continuously.
 
 use rustix::io::read;
 use rustix::time::{
@@ -6,10 +6,10 @@ use rustix::time::{
 };
 use std::os::fd::OwnedFd;
 
-/// How many run at once; each starts anew when it is read.
+/// Number of concurrent timers; each restarts when it is read.
 const TIMERS: u16 = 16;
 
-/// The shortest period, and by how much each is longer than the one before, so that they spread.
+/// The shortest period, and the increment from one timer to the next, so that they spread.
 const PERIOD_NS: i64 = 200_000;
 const APART_NS: i64 = 7_000;
 

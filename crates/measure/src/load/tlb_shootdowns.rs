@@ -1,5 +1,5 @@
-//! TLB shootdowns: one process with a thread on each CPU, of which the first unmaps pages all the time. The kernel has
-//! to interrupt every CPU that runs another thread of the process, so nothing reaches a CPU outside the load's own.
+//! TLB shootdowns: one process with a thread on each CPU; the first thread unmaps pages continuously. The kernel has
+//! to interrupt every CPU that runs another thread of the process, but no CPU outside the load's own.
 
 use super::memory;
 use crate::os;
@@ -7,10 +7,10 @@ use machine::{CpuId, CpuSet};
 use std::hint::spin_loop;
 use std::time::Duration;
 
-/// What is mapped and unmapped at once: below the number of pages (33) above which x86 flushes everything.
+/// Size of each mapping: below the number of pages (33) above which x86 flushes the whole TLB.
 const BYTES: usize = 16 * 4096;
 
-/// The others look up from spinning this often, so that a real-time task of the system finds no wall.
+/// Number of spins between two short sleeps of the other threads. The sleeps keep the system's real-time tasks runnable.
 const SPINS: u32 = 10_000;
 
 /// Never returns, unless memory is refused.

@@ -1,4 +1,4 @@
-//! Wake-ups: two processes pass a byte to and fro, so that each wakes the other, across CPUs where it can.
+//! Wake-ups: two processes pass a byte back and forth, so that each wakes the other, across CPUs if possible.
 
 use crate::os::Errno;
 use rustix::io::{read, write};
@@ -11,7 +11,7 @@ pub(super) struct Pair {
     back: (OwnedFd, OwnedFd),
 }
 
-/// Which of the two partners a process is.
+/// The role of a process.
 #[derive(Clone, Copy)]
 pub(super) enum Role {
     /// Sends first.
@@ -21,7 +21,7 @@ pub(super) enum Role {
 }
 
 impl Pair {
-    /// Two pipes that no executed program inherits.
+    /// Two close-on-exec pipes.
     pub(super) fn new() -> Result<Pair, Errno> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(rustix::io::Errno::raw_os_error);
         Ok(Pair {
@@ -30,8 +30,8 @@ impl Pair {
         })
     }
 
-    /// Never returns, unless a pipe breaks. Each partner holds both ends, so the death of one leaves the
-    /// other asleep until both are ended.
+    /// Never returns, unless a pipe breaks. Each partner holds both ends, so if one dies, the
+    /// other sleeps until both are ended.
     pub(super) fn run(&self, role: Role) {
         let (from, to) = match role {
             Role::Begins => (&self.back.0, &self.there.1),

@@ -1,4 +1,4 @@
-//! What the events of a tracer come to: samples per CPU, and how many of them are missing.
+//! Converts a tracer's events to samples per CPU, and counts missing samples.
 
 use super::Method;
 use super::line::{Event, Line, parse};
@@ -14,14 +14,14 @@ use crate::{
 use machine::Policy;
 use root::Root;
 
-/// What is measured, on `CLOCK_MONOTONIC`. Samples outside are left out.
+/// The measured interval, on `CLOCK_MONOTONIC`. Samples outside it are ignored.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub start: u64,
     pub end: u64,
 }
 
-/// What the kernel's tracer has said of all CPUs so far.
+/// The data of the kernel's tracer so far, for all CPUs.
 pub(super) struct Heard {
     method: Method,
     window: Window,
@@ -33,16 +33,16 @@ pub(super) struct Heard {
 struct OneCpu {
     lane: Lane,
     samples: Accumulator,
-    /// Until the timer's interrupt.
+    /// Latency until the timer's interrupt.
     irq: Tally,
-    /// The first and the last due time of a thread that was heard of.
+    /// The first and the last expected wake-up of a thread that was recorded.
     due: Option<(u64, u64)>,
     lost: u64,
     tid: Option<u32>,
 }
 
 impl Heard {
-    /// Nothing yet; `None` where there is no memory for the buckets.
+    /// An empty state; `None` if the buckets cannot be allocated.
     pub(super) fn of(request: &Request<'_>, method: Method, window: Window) -> Option<Heard> {
         let one = |lane: &Lane| {
             let from = lane.spike_ns.unwrap_or(u64::MAX);
@@ -72,12 +72,12 @@ impl Heard {
         })
     }
 
-    /// The sample that was too long.
+    /// The sample that reached the limit.
     pub(super) fn broke(&self) -> Option<Broke> {
         self.broke
     }
 
-    /// Takes a line of the trace.
+    /// Processes a line of the trace.
     pub(super) fn take(&mut self, line: &str) {
         let (cpu, event) = match parse(line) {
             Some(Line::Event(event)) => (event.cpu, Some(event)),
@@ -109,7 +109,7 @@ impl Heard {
         }
     }
 
-    /// What a screen shows while it runs.
+    /// The progress, for a screen.
     pub(super) fn progress(&self) -> Vec<ThreadProgress> {
         let one = |one: &OneCpu| ThreadProgress {
             cpu: one.lane.cpu,
@@ -125,7 +125,7 @@ impl Heard {
         self.cpus.iter().map(one).collect()
     }
 
-    /// The results as of `end`, and what is to be said about them.
+    /// The results up to `end`, and the findings about them.
     pub(super) fn results(&self, root: &Root, end: u64) -> (Vec<ThreadResult>, Vec<Note>) {
         let mut notes = Vec::new();
         let mut threads = Vec::new();
@@ -136,7 +136,7 @@ impl Heard {
                 one.samples.raw().distribution(Pace::NANOSECONDS),
             );
             result.tid = one.tid;
-            // The policy is the tracer's, or whatever somebody gave its thread.
+            // The thread has the tracer's policy, unless a user has changed it.
             let task = one.tid.and_then(|tid| machine::tasks::read_one(root, tid));
             result.policy = task.as_ref().map_or(Policy::Unknown, |task| task.policy);
             result.priority = task.map_or(0, |task| task.rt_priority);
@@ -200,7 +200,7 @@ impl OneCpu {
         None
     }
 
-    /// `sample_threshold: start 4.797536282 duration 13690 ns interference 0`; the start is on a clock of the CPU's own.
+    /// `sample_threshold: start 4.797536282 duration 13690 ns interference 0`; the start is on a clock local to the CPU.
     fn gap(&mut self, event: Event<'_>, window: Window) -> Option<u64> {
         let rest = event.text.strip_prefix("sample_threshold:")?;
         let mut words = rest
@@ -221,12 +221,12 @@ impl OneCpu {
         Some(length)
     }
 
-    /// Every due time from the first to the last that was heard of is recorded or missed: the tracer leaves out those that
+    /// Every expected wake-up from the first to the last recorded one is recorded or missed: the tracer skips those that
     /// it is late for, and the buffer may lose some.
     fn add_wake_ups(&self, result: &mut ThreadResult, window: Window) {
         let interval = self.lane.interval_ns.max(1);
         let due = self.due.map_or(0, |(first, last)| {
-            // Times in the text are cut to microseconds.
+            // Times in the text are truncated to microseconds.
             (last.saturating_sub(first) + interval / 2) / interval + 1
         });
         result.expected = due.max(result.recorded);
@@ -344,12 +344,12 @@ CPU:3 [LOST 2 EVENTS]
     fn due_times_that_the_tracer_left_out_or_lost_are_missed() {
         let (threads, notes, broke) = hear(Method::Timerlat, Kind::Latency, TIMERLAT, Some(2_000_000));
         let one = threads.iter().find(|thread| thread.cpu == CpuId(3)).unwrap();
-        // Due at 7.0001, 7.0011, ... 7.0061: 7 of them, of which 4 were heard of.
+        // Expected at 7.0001, 7.0011, ... 7.0061: 7 wake-ups, of which 4 were recorded.
         assert_eq!((one.expected, one.recorded, one.missed), (7, 4, 3));
         assert_eq!((one.min_ns, one.max_ns), (Some(5_000), Some(2_100_000)));
         let irq = one.irq.as_ref().unwrap();
         assert_eq!((irq.count, irq.max_ns), (2, Some(30_000)));
-        // The schedule has the two that the late one ran over: as late as they would have been.
+        // The schedule has the two that the late one skipped, with the lateness that they would have had.
         assert_eq!(one.schedule.as_ref().unwrap().count, 6);
         let broke = broke.unwrap();
         assert_eq!(

@@ -1,20 +1,20 @@
-//! One line of a trace as text (`kernel/trace/trace_output.c`): who, where, when, and what the tracer said.
+//! Parses one line of a trace's text (`kernel/trace/trace_output.c`): thread, CPU, time, and the tracer's message.
 //!
-//! The width of the flags and of the name depends on kernel and tracer, and a name may hold anything: so what is looked for
-//! is the CPU in brackets with a time behind it.
+//! The width of the flags and of the name depends on kernel and tracer, and a name may contain anything. So the parser
+//! looks for the CPU in brackets followed by a time.
 
 use machine::CpuId;
 
-/// What a line of the trace's text is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// An event.
     Event(Event<'a>),
-    /// Events of a CPU that found no room in the buffer.
+    /// Events of a CPU that did not fit in the buffer.
     Lost {
-        /// Where.
+        /// The CPU.
         cpu: CpuId,
-        /// How many.
+        /// Number of events.
         count: u64,
     },
 }
@@ -22,17 +22,17 @@ pub(super) enum Line<'a> {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event<'a> {
-    /// The thread that ran.
+    /// The thread that was running.
     pub tid: Option<u32>,
-    /// Where.
+    /// The CPU.
     pub cpu: CpuId,
-    /// When, on the trace's clock; the text has whole microseconds.
+    /// Time on the trace's clock; the text has whole microseconds.
     pub at_ns: u64,
-    /// The rest.
+    /// The rest of the line.
     pub text: &'a str,
 }
 
-/// Reads a line; `None` for headers and anything else.
+/// Parses a line; `None` for headers and all other lines.
 pub(super) fn parse(line: &str) -> Option<Line<'_>> {
     lost(line).or_else(|| {
         let mut places = line.match_indices('[');
@@ -56,7 +56,7 @@ fn event(line: &str, place: usize) -> Option<Event<'_>> {
     if cpu.len() < 3 || !cpu.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Flags, where there are some, then the time.
+    // Optional flags, then the time.
     let (head, text) = rest.split_once(": ")?;
     let at_ns = seconds(head.split_whitespace().last()?)?;
     let task = before.trim_end();
@@ -68,7 +68,7 @@ fn event(line: &str, place: usize) -> Option<Event<'_>> {
     })
 }
 
-/// `4.797811` in nanoseconds.
+/// Parses `4.797811` as nanoseconds.
 fn seconds(text: &str) -> Option<u64> {
     let (whole, micros) = text.split_once('.')?;
     if micros.len() != 6 {

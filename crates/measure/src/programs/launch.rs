@@ -1,4 +1,4 @@
-//! Starting one program with everything that it shall have before its first instruction.
+//! Starts one program with all its settings in place before its first instruction.
 
 use super::Order;
 use crate::{MeasureError, os};
@@ -9,10 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Starts it. A file for its output is made anew at the first start and continued later.
+/// Starts the program. Its output file is created at the first start and appended to at later ones.
 ///
 /// # Errors
-/// [`MeasureError::Program`]: the program, its files or its cgroup cannot be had, or the kernel refuses its CPUs or its
+/// [`MeasureError::Program`]: the program, its files or its cgroup cannot be opened, or the kernel refuses its CPUs or its
 /// policy.
 pub(super) fn launch(order: &Order, begin: Begin) -> Result<Child, MeasureError> {
     let failed = |what: String, errno: i32| MeasureError::Program {

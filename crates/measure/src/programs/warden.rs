@@ -1,8 +1,8 @@
-//! The process that ends the programs when we no longer can: it holds the other end of a pipe, and when that closes
-//! because we are gone, it kills every process group that it was told of.
+//! A process that ends the programs if we no longer can. It holds the other end of a pipe. When the pipe closes
+//! because we have exited, it kills every process group that was registered with it.
 //!
-//! The kernel's own signal at a parent's death reaches a program, but not what that program has started (`sh -c "find |
-//! tar"` would go on for hours).
+//! The kernel's parent-death signal reaches a program, but not the program's children (`sh -c "find | tar"` would
+//! continue for hours).
 
 use crate::os::{self, Errno, Side};
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -27,7 +27,7 @@ impl Warden {
             Side::Child => {
                 drop(writes);
                 os::block_signals();
-                // Out of the terminal's group, so that nothing that ends us reaches it.
+                // Leave the terminal's process group, so that a signal that ends us does not reach it.
                 let _ = rustix::process::setsid();
                 watch(&reads);
                 os::exit_now(0)
@@ -35,17 +35,17 @@ impl Warden {
         }
     }
 
-    /// A program was started: its number is its group's.
+    /// Registers a started program: its PID is its group's number.
     pub(super) fn watch(&self, pid: u32) {
         self.tell(i64::from(pid));
     }
 
-    /// A program was waited for, and nothing is left of its group.
+    /// Unregisters a program that was reaped and whose group is empty.
     pub(super) fn forget(&self, pid: u32) {
         self.tell(-i64::from(pid));
     }
 
-    /// Eight bytes at once are never torn. A pipe that is full or gone costs only the second line of defence.
+    /// Writes of eight bytes are atomic. If the pipe is full or closed, only this fallback is lost.
     fn tell(&self, word: i64) {
         if let Some(pipe) = &self.pipe {
             let _ = rustix::io::write(pipe, &word.to_ne_bytes());
@@ -55,7 +55,7 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
-        // Said and not only closed: processes that were forked from us since hold the pipe as well.
+        // An explicit message, not only a close: processes that we forked since then hold the pipe as well.
         self.tell(0);
         self.pipe = None;
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);

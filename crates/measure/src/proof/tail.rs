@@ -1,11 +1,11 @@
-//! Exact tails of the binomial and the Poisson distribution, for counts up to billions.
+//! Computes exact tails of the binomial and the Poisson distribution, for counts up to billions.
 //!
-//! The largest term comes from C. Loader's saddle-point form ("Fast and Accurate Computation of Binomial
-//! Probabilities", 2000), which loses no digits to the difference of large logarithms; the others follow by ratio.
+//! The largest term uses C. Loader's saddle-point form ("Fast and Accurate Computation of Binomial
+//! Probabilities", 2000), which avoids cancellation between large logarithms; the others follow by ratio.
 
 use std::f64::consts::TAU;
 
-/// The probability of at most `k` of `n` when each has the probability `p`.
+/// The probability of at most `k` of `n` if each has the probability `p`.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     if k >= n || p <= 0.0 {
@@ -18,7 +18,7 @@ pub(super) fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     let ratio = |at: f64| at * (1.0 - p) / ((all - at + 1.0) * p);
     match count <= all * p {
         true => binomial(count, all, p) * falling(count, ratio),
-        // Above the middle the other tail is the short one.
+        // Above the middle, the other tail is shorter.
         false => {
             let next = count + 1.0;
             let rising = |at: f64| (all - at) * p / ((at + 1.0) * (1.0 - p));
@@ -27,7 +27,7 @@ pub(super) fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     }
 }
 
-/// The probability of at most `k` events when `mean` are expected.
+/// The probability of at most `k` events if `mean` are expected.
 #[allow(clippy::cast_precision_loss)]
 pub(super) fn poisson_at_most(k: u64, mean: f64) -> f64 {
     if mean <= 0.0 {
@@ -43,7 +43,7 @@ pub(super) fn poisson_at_most(k: u64, mean: f64) -> f64 {
     }
 }
 
-/// Where `is_low` ends, between two values, to the last digits.
+/// The point between two values where `is_low` becomes false, to full precision.
 pub(super) fn bisect(mut low: f64, mut high: f64, is_low: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = low + (high - low) / 2.0;
@@ -59,7 +59,7 @@ pub(super) fn bisect(mut low: f64, mut high: f64, is_low: impl Fn(f64) -> bool) 
     high
 }
 
-/// The sum of all terms from `from` down to 0, in units of the first.
+/// The sum of all terms from `from` down to 0, relative to the first.
 fn falling(from: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut term, mut at) = (1.0, 1.0, from);
     while at > 0.0 && term > sum * f64::EPSILON / 16.0 {
@@ -70,7 +70,7 @@ fn falling(from: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     sum
 }
 
-/// The sum of all terms from `from` up to `last`, in units of the first.
+/// The sum of all terms from `from` up to `last`, relative to the first.
 fn climbing(from: f64, last: f64, ratio: impl Fn(f64) -> f64) -> f64 {
     let (mut sum, mut term, mut at) = (1.0, 1.0, from);
     while at < last && term > sum * f64::EPSILON / 16.0 {
@@ -102,7 +102,7 @@ fn poisson(k: f64, mean: f64) -> f64 {
     (-stirling_error(k) - deviance(k, mean)).exp() / (TAU * k).sqrt()
 }
 
-/// ln n! less Stirling's formula, n >= 1.
+/// ln n! minus Stirling's formula, n >= 1.
 fn stirling_error(n: f64) -> f64 {
     if n < 16.0 {
         let mut factorial = 0.0;
@@ -117,7 +117,7 @@ fn stirling_error(n: f64) -> f64 {
     (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1_260.0 - 1.0 / 1_680.0 / square) / square) / square) / n
 }
 
-/// x ln(x / mean) + mean - x, without cancellation where the two are near each other.
+/// x ln(x / mean) + mean - x, without cancellation if the two are close.
 fn deviance(x: f64, mean: f64) -> f64 {
     let off = x - mean;
     if off.abs() >= 0.1 * (x + mean) {

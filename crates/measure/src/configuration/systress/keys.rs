@@ -1,4 +1,4 @@
-//! What the keys of systress's stanzas mean.
+//! Interprets the keys of systress's stanzas.
 
 use super::super::{
     After, Configuration, ConfigurationError, CpuLoad, Form, Main, Memory, Program, Question, Sampler,
@@ -9,16 +9,16 @@ use machine::{Nanos, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a timer thread does without a `period`: the article's runs of a minute have 60,000 samples.
+/// Default `period` of a timer thread: the article's one-minute runs have 60,000 samples.
 const PERIOD: Duration = Duration::from_millis(1);
 
-/// How often the screen is drawn without a `stats.period`. The article always says it.
+/// Default `stats.period`, the refresh interval of the screen. The article always sets it.
 const REFRESH: Duration = Duration::from_secs(1);
 
-/// Upper end of the histogram without a `stats.histo_size`. The article always says it.
+/// Default `stats.histo_size`, the upper end of the histogram. The article always sets it.
 const HISTOGRAM: Nanos = Nanos(1_000_000);
 
-/// The description that the stanzas make.
+/// Converts the stanzas to a configuration.
 pub(super) fn interpret(stanzas: &[Stanza]) -> Result<Configuration, ConfigurationError> {
     let mut described = Configuration {
         form: Form::Systress,
@@ -225,7 +225,7 @@ fn command(entry: &Entry) -> Result<Written<Vec<String>>, ConfigurationError> {
     }
 }
 
-/// The two keys as one word of the command line's grammar.
+/// The two keys as one word in the grammar of the command line.
 fn policy(stanza: &Stanza) -> Result<Option<Written<String>>, ConfigurationError> {
     let find = |key: &str| stanza.entries.iter().find(|entry| entry.key.value == key);
     let Some(policy) = find("sched.policy") else {
@@ -327,7 +327,7 @@ fn nanos(time: Duration) -> Nanos {
     Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What follows a key that needs something.
+/// The value of a key that requires one.
 fn said(entry: &Entry) -> Result<Written<String>, ConfigurationError> {
     match entry.value.value {
         "" => Err(refused(
