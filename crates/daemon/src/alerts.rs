@@ -1,5 +1,5 @@
-//! Commands that are started for findings: a few at once, for a bounded time, together with all that they start. What becomes of
-//! them is reported and changes nothing else.
+//! Runs commands for findings: a few at once, for a limited time, together with all processes that they start. Their outcome
+//! is reported and changes nothing else.
 
 use root::{ProcessGroup, Progress};
 use std::collections::VecDeque;
@@ -7,16 +7,16 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Commands at once.
+/// The maximum number of concurrent commands.
 const AT_ONCE: usize = 4;
 
-/// Lines that wait for one of them to end; what comes then is left out, and said to be.
+/// The maximum number of queued lines. Further lines are dropped and reported.
 const WAITING: usize = 64;
 
-/// How long one may take.
+/// The time limit of a command.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The commands that run and those that will.
+/// The running commands and the queue.
 #[derive(Default)]
 pub struct Alerts {
     running: Vec<(ProcessGroup, Instant)>,
@@ -25,7 +25,7 @@ pub struct Alerts {
 }
 
 impl Alerts {
-    /// Has a command told of a line; nothing where there is no command.
+    /// Queues a command for a line; does nothing without a command.
     pub fn add(&mut self, command: &[String], line: &[u8]) {
         if command.is_empty() {
             return;
@@ -37,12 +37,12 @@ impl Alerts {
         self.waiting.push_back((command.to_vec(), line.to_vec()));
     }
 
-    /// Whether one runs or waits.
+    /// Whether a command runs or waits.
     pub fn is_busy(&self) -> bool {
         !self.running.is_empty() || !self.waiting.is_empty()
     }
 
-    /// Starts what may start, ends what takes too long; gives what is to be said of it.
+    /// Starts queued commands and kills those over the limit. Returns messages about them.
     pub fn tend(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut running = Vec::new();
@@ -85,7 +85,7 @@ impl Alerts {
         lines
     }
 
-    /// Ends what still runs.
+    /// Kills all running commands.
     pub fn end(&mut self) {
         for (group, _) in self.running.drain(..) {
             // The daemon ends, and with it the log that could take an error.
@@ -103,7 +103,7 @@ fn start(command: &[String], line: &[u8]) -> std::io::Result<ProcessGroup> {
             .stdout(Stdio::null())
             .stderr(Stdio::null()),
     )?;
-    // A line is less than a pipe holds, so this never waits; who does not read it is not forced to.
+    // A line is smaller than a pipe's buffer, so this never blocks, even if the command does not read it.
     if let Some(mut input) = group.leader().stdin.take() {
         let short = line.get(..line.len().min(60_000)).unwrap_or_default();
         let _ = input.write_all(short);
@@ -151,7 +151,7 @@ mod tests {
         assert!(told.contains("line 0\n"));
     }
 
-    /// The daemon blocks every signal to get them one by one; a command that is ended by one has to get it.
+    /// The daemon blocks every signal to receive them one by one. A command must start with none blocked.
     #[test]
     fn a_command_begins_with_no_signal_blocked() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,33 +1,33 @@
-//! `/etc/quietcore.toml` while the daemon runs: read again when it changes; while it cannot be used the old one counts.
+//! Reads `/etc/quietcore.toml` again when it changes while the daemon runs. An unusable file leaves the previous one active.
 
 use plan::declared::{PATH, Repair, Watching, watching};
 use root::Failure;
 use session::Session;
 use session::declared::{self, DeclaredFile};
 
-/// What the file says, or said when it could last be used.
+/// The content of the file when it was last usable.
 pub struct Configuration {
-    /// The partitions; `None` for no file.
+    /// The partitions; `None` without a file.
     pub file: Option<DeclaredFile>,
-    /// What is done with findings.
+    /// How to handle findings.
     pub watching: Watching,
-    /// What is wrong with the file as it is now.
+    /// The error in the current file.
     pub error: Option<String>,
     seen: Seen,
     repairs_all: bool,
 }
 
-/// What stands in the file, `None` for no file, or why nobody can know.
+/// The content of the file, `None` without a file, or why it cannot be read.
 type Seen = Result<Option<Vec<u8>>, String>;
 
-/// Says whether what is declared can be held against this machine.
+/// Checks whether the declarations can be compared with this machine.
 pub type Fits<'a> = &'a dyn Fn(Option<&DeclaredFile>) -> Result<(), Failure>;
 
 impl Configuration {
-    /// Reads it; `repairs` is the command line's wish and counts besides.
+    /// Reads it. `repairs` is the option of the command line, which applies in addition.
     ///
     /// # Errors
-    /// A file that cannot be used: at the start somebody looks.
+    /// A file that cannot be used: at the start the user sees the error.
     pub fn read(session: &Session, repairs: Repair) -> Result<Configuration, Failure> {
         let mut configuration = Configuration {
             file: None,
@@ -36,12 +36,12 @@ impl Configuration {
             seen: Ok(None),
             repairs_all: repairs == Repair::All(true),
         };
-        // Whether it fits the machine is seen by the first look.
+        // The first check shows whether it fits the machine.
         configuration.take(session, &|_| Ok(()))?;
         Ok(configuration)
     }
 
-    /// Whether the file reads otherwise than when it was last looked at.
+    /// Whether the file differs from when it was last read.
     pub fn is_changed(&self, session: &Session) -> bool {
         declared::own_bytes(session).map_err(in_one_line) != self.seen
     }
@@ -49,14 +49,14 @@ impl Configuration {
     /// Reads it again.
     ///
     /// # Errors
-    /// What is wrong with it; the old one stays.
+    /// The error in it; the previous configuration stays active.
     pub fn reload(&mut self, session: &Session, fits: Fits) -> Result<(), String> {
         let outcome = self.take(session, fits).map_err(in_one_line);
         self.error = outcome.clone().err();
         outcome
     }
 
-    /// The bytes that were seen are those that are used: what is written meanwhile is seen at the next look.
+    /// Uses the same bytes that it records as seen, so that a later write is detected by the next check.
     fn take(&mut self, session: &Session, fits: Fits) -> Result<(), Failure> {
         let read = declared::own_bytes(session);
         self.seen = read.clone().map_err(in_one_line);
@@ -87,12 +87,12 @@ mod tests {
 
     fn write(dir: &Path, text: &str) {
         let path = dir.join("etc/quietcore.toml");
-        let _ = std::fs::remove_dir(&path); // Where a directory stands there.
+        let _ = std::fs::remove_dir(&path); // If it is a directory.
         std::fs::create_dir_all(dir.join("etc")).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    /// Whatever is wrong with the file, what could last be used is used, whole.
+    /// An unusable file leaves the whole previous configuration active.
     #[test]
     fn what_cannot_be_used_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! `watch --daemon`: what changes what `check` finds is heard of, asked again, and told: in a log, to the journal, to a
-//! command; and set again where that is wanted.
+//! Implements `watch --daemon`: when something changes that affects `check`, runs it again and reports changes to a log, the
+//! journal and commands. Repairs lost settings if requested.
 //!
-//! One thread, on housekeeping CPUs. It sleeps until a source tells something, or until it is time for what none tells.
+//! One thread on housekeeping CPUs. It sleeps until a source reports something, or until the next periodic check.
 
 mod metric_state;
 
@@ -35,15 +35,15 @@ use watch::drift::{BucketLevel, Burst, Interval, Layers, Line, Notification, Tok
 /// What the daemon watches, and where it writes.
 #[derive(Clone, Debug)]
 pub struct DaemonOptions {
-    /// The CPUs to check: an expression. Without it those that `check` finds by itself.
+    /// The CPUs to check, as an expression. By default those that `check` finds itself.
     pub cpus: Option<String>,
-    /// The log, one JSON object a line.
+    /// The log, one JSON object per line.
     pub log: PathBuf,
-    /// Set again what is lost and safe to set.
+    /// Restore settings that are lost and safe to set.
     pub repair: bool,
 }
 
-/// While a change of ours is under way nothing is asked; one that was killed does not keep us from it for longer.
+/// No checks run while a change of ours is under way. A change that was killed delays them no longer than this.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Runs until a signal ends it.
@@ -87,7 +87,7 @@ struct Daemon<'s> {
     seldom: Interval,
     purse: TokenBucket,
     looked: Option<Observation>,
-    /// Since when a change of ours keeps us from asking.
+    /// Since when a change of ours has delayed checks.
     held_up: Option<Duration>,
     trouble: String,
 }
@@ -125,7 +125,7 @@ impl<'s> Daemon<'s> {
             session,
         };
         let before = cpu_time();
-        // What is wrong with CPUs or declarations ends it here, while somebody looks.
+        // Errors in CPUs or declarations end the daemon here, while the user is watching.
         let looked = look(
             session,
             daemon.cpus.as_deref(),
@@ -165,7 +165,7 @@ impl<'s> Daemon<'s> {
         )
     }
 
-    /// Writes down what it knows, so that the next one after a sudden end does not tell it as news.
+    /// Saves the state, so that after a crash the next daemon does not report it as news.
     fn keep(&mut self) {
         self.memory
             .keep(&self.sources, &self.configuration, &self.outlets, &self.trouble);
@@ -184,7 +184,7 @@ impl<'s> Daemon<'s> {
         self.begun.elapsed()
     }
 
-    /// Serves until somebody ends it; says who did.
+    /// Serves until a signal ends it, and returns which one.
     fn attend(&mut self) -> String {
         self.service.ready();
         let mut turn_began = cpu_time();
@@ -209,7 +209,7 @@ impl<'s> Daemon<'s> {
             self.tell_metrics();
             self.keep();
             self.service.alive(now);
-            // What looks and questions cost has paces of its own.
+            // Scans and checks are not counted: they have their own intervals.
             let spent = cpu_time();
             let turn = heard.saturating_sub(turn_began) + spent.saturating_sub(asked);
             self.sources.pace_writes(self.now(), turn);
@@ -217,7 +217,7 @@ impl<'s> Daemon<'s> {
         }
     }
 
-    /// From when on another question may be asked.
+    /// The earliest time of the next check.
     fn ready(&self, now: Duration) -> Duration {
         match self.purse.level(now) {
             BucketLevel::Ample => self.soon.due(),
@@ -236,7 +236,7 @@ impl<'s> Daemon<'s> {
             (self.alerts.is_busy() || self.posts.is_busy()).then(|| now + Duration::from_millis(100)),
         ];
         let next = times.into_iter().flatten().min().unwrap_or(now);
-        // What is due and held up is asked again soon, and not at once.
+        // Overdue checks that are delayed are retried soon, but not immediately.
         next.saturating_sub(now).max(Duration::from_millis(5))
     }
 
@@ -281,7 +281,7 @@ impl<'s> Daemon<'s> {
         });
     }
 
-    /// What no source tells of.
+    /// Checks what no source reports.
     fn look_around(&mut self) {
         let now = self.now();
         if self.threads.due(now) <= now && self.threads.sweep(self.session.root(), now, cpu_time) {
@@ -324,7 +324,7 @@ impl<'s> Daemon<'s> {
             Err(error) => format!("the old one stays in force: {error}"),
         };
         let line = Line::new(seconds_now(), "configuration", line);
-        // Whoever is told of findings has to know that it is not what the file says that is checked, and when it is again.
+        // The receivers of alerts must know that a different configuration is checked than the file's, and when that ends.
         if self.configuration.error != former {
             self.alert(&line);
         }
@@ -333,7 +333,7 @@ impl<'s> Daemon<'s> {
         self.burst.add(self.now(), Notification::Intention);
     }
 
-    /// Tells whoever wants to be told of findings.
+    /// Sends a line to all receivers of alerts.
     fn alert(&mut self, line: &Line) {
         let text = watch::drift::text(line);
         self.alerts.add(&self.configuration.watching.alert, &text);
@@ -341,7 +341,7 @@ impl<'s> Daemon<'s> {
             .add(self.configuration.watching.webhook.as_ref(), &text);
     }
 
-    /// Whether a change of ours is under way: half of it would be found missing.
+    /// Whether a change of ours is under way: it would be found incomplete.
     fn is_held_up(&mut self, now: Duration) -> bool {
         if !self.session.is_change_under_way() {
             self.held_up = None;
@@ -383,7 +383,7 @@ impl<'s> Daemon<'s> {
                     self.alert(&line);
                     self.say(line);
                 }
-                // What was not answered is still to be asked.
+                // Layers that were not checked must still be checked.
                 self.burst.add(self.now(), Notification::Round(asked.layers));
             }
         }
@@ -391,19 +391,19 @@ impl<'s> Daemon<'s> {
         let cost = cpu_time().saturating_sub(before);
         self.memory.asked.count(asked.layers, cost);
         self.soon.done(now, cost);
-        // What was worth asking keeps nobody from asking again.
+        // A check with news does not delay the next one.
         if news == 0 {
             self.seldom.done(now, cost);
             self.purse.spend(now, cost);
         }
         if asked.layers == Layers::all() {
             self.rounds.asked_all(now, cost);
-            // The state counts its questions up to the last whole round, also where that found nothing new.
+            // The state counts checks up to the last full round, even if that found nothing new.
             self.memory.is_new = true;
         }
     }
 
-    /// Says how much of it is news.
+    /// Processes a result, and returns how much of it is news.
     fn take(&mut self, looked: Observation, asked: Layers, writers: &[watch::drift::Writer]) -> usize {
         step_aside(self.session.root(), &looked.intention.cpus());
         let wishes = looked.intention.wishes.iter();
@@ -442,13 +442,13 @@ impl<'s> Daemon<'s> {
         self.tell(changes)
     }
 
-    /// What is below the level now, and was not when it came.
+    /// Drops findings below the level, which were above it when they appeared.
     fn let_go(&mut self) {
         let changes = self.memory.ledger.drop_below(self.configuration.watching.level);
         self.tell(changes);
     }
 
-    /// Says how much there was to tell.
+    /// Reports changes, and returns how many there were.
     fn tell(&mut self, changes: Vec<watch::drift::Change>) -> usize {
         let now_s = seconds_now();
         let news = changes.len();
@@ -467,7 +467,7 @@ impl<'s> Daemon<'s> {
         self.memory.is_new = true;
     }
 
-    /// A log that could not be written and can be again says so itself.
+    /// Logs the recovery of a log that could not be written.
     fn tell_outlets(&mut self) {
         if let Some(line) = self.outlets.recovered(seconds_now()) {
             self.say(line);

@@ -1,5 +1,5 @@
-//! Whether the control groups of partitions are still there. Nobody is told of one that is taken away (`rmdir`): it is no
-//! write, and the file systems of control groups tell of nothing else. So each is looked at, which costs one system call.
+//! Checks whether the control groups of partitions still exist. The kernel reports no event when one is removed (`rmdir`): it
+//! is not a write, and cgroup file systems report nothing else. Each check costs one system call.
 
 use machine::Machine;
 use plan::partition_path;
@@ -7,10 +7,10 @@ use root::Root;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time from one look to the next.
+/// The time between two checks.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The folders, and whether each was there.
+/// The folders, and whether each existed.
 #[derive(Default)]
 pub struct Folders {
     known: BTreeMap<String, bool>,
@@ -18,7 +18,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Takes the partitions of these names; of those that it had already it keeps what it knows.
+    /// Takes the partitions of these names. Keeps the state of those that it already had.
     pub fn know<'a>(&mut self, root: &Root, machine: &Machine, names: impl Iterator<Item = &'a str>) {
         let Some(hierarchy) = &machine.cgroups.cpuset else {
             return self.known.clear();
@@ -36,12 +36,12 @@ impl Folders {
             .collect();
     }
 
-    /// When the next look is due; `None` where there is nothing to look at.
+    /// The time of the next check; `None` without folders.
     pub fn due(&self) -> Option<Duration> {
         (!self.known.is_empty()).then_some(self.due)
     }
 
-    /// Looks, where it is time; says whether one has come or gone since the last look.
+    /// Checks if it is time. Returns whether a folder has appeared or disappeared since the last check.
     pub fn look(&mut self, root: &Root, now: Duration) -> bool {
         if now < self.due {
             return false;
@@ -57,7 +57,7 @@ impl Folders {
     }
 }
 
-/// What cannot be asked is as before in the eyes of `check` too: it is taken for there.
+/// A folder that cannot be read counts as existing, as in `check`.
 fn is_there(root: &Root, path: &str) -> bool {
     !matches!(root.kind(path), Ok(None))
 }
@@ -81,7 +81,7 @@ mod tests {
         let mut next = || seconds.next().unwrap();
         assert!(!folders.look(&root, next()));
         std::fs::remove_dir(&path).unwrap();
-        // A question in between reads the machine anew and must not hide it.
+        // A check in between reads the machine again and must not hide the change.
         folders.keep(&root, names());
         let at = next();
         assert!(folders.look(&root, at));

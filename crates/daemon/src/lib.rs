@@ -1,5 +1,5 @@
-//! Watches a machine until it is stopped: sources report changes, `check` runs again, and what appears or ends goes to a log, the
-//! journal, commands and metrics. It repairs what is lost where that is asked for.
+//! Watches a machine until it is stopped: sources report changes, `check` runs again, and new and ended findings go to a log,
+//! the journal, commands and metrics. Repairs lost settings if requested.
 
 mod alerts;
 mod configuration;

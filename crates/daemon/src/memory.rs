@@ -1,4 +1,4 @@
-//! What a daemon leaves to the next one, and shows to who asks: `/run/quietcore/watch/state`, under a lock of its own.
+//! Saves the state for the next daemon and for the user, in `/run/quietcore/watch/state`, under its own lock.
 
 use crate::configuration::Configuration;
 use crate::outlets::Outlets;
@@ -12,57 +12,57 @@ use session::seconds_now;
 use std::time::Duration;
 use watch::drift::{Layers, Ledger};
 
-/// In [`RUN_DIR`].
+/// The file name in [`RUN_DIR`].
 const NAME: &str = "state";
 
 /// The directory, locked.
 pub struct Memory {
-    /// The findings that stand.
+    /// The open findings.
     pub ledger: Ledger,
-    /// How often it asked.
+    /// The counters of checks.
     pub asked: Asked,
-    /// Something was told since the state was written.
+    /// Something was reported since the state was written.
     pub is_new: bool,
-    /// When the daemon began, in seconds since 1970.
+    /// The start of the daemon, in seconds since 1970.
     pub started_s: u64,
     state: StateDir,
     _lock: Lock,
 }
 
-/// The file. Fields may be added.
+/// The content of the file. Fields may be added.
 #[derive(Serialize)]
 struct Shown<'a> {
     schema: &'static str,
     pid: u32,
     started_s: u64,
-    /// Sources, and what is wrong with each.
+    /// Sources, and the error of each.
     sources: Vec<(&'static str, String)>,
-    /// What is wrong with the configuration.
+    /// The error of the configuration.
     configuration: Option<&'a str>,
-    /// What is wrong with the log.
+    /// The error of the log.
     log: Option<String>,
-    /// Why nothing is found.
+    /// Why checks fail.
     trouble: Option<&'a str>,
-    /// How often it asked.
+    /// The counters of checks.
     asked: Asked,
     findings: &'a Ledger,
 }
 
-/// How often `check` was asked, and what that took.
+/// How often `check` ran, and its cost.
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct Asked {
-    /// In all.
+    /// The number of all checks.
     pub questions: u64,
-    /// Of these, for every layer.
+    /// Of these, checks of every layer.
     pub rounds: u64,
-    /// What they have had of a CPU, repairs included, in milliseconds.
+    /// Their CPU time, including repairs, in milliseconds.
     pub spent_ms: u64,
-    /// What the dearest of them has had, in milliseconds.
+    /// The CPU time of the most expensive one, in milliseconds.
     pub longest_ms: u64,
 }
 
 impl Asked {
-    /// One more, for these layers and at this cost.
+    /// Counts a check of these layers at this cost.
     pub fn count(&mut self, layers: Layers, cost: Duration) {
         let cost_ms = u64::try_from(cost.as_millis()).unwrap_or(u64::MAX);
         self.questions = self.questions.saturating_add(1);
@@ -72,17 +72,17 @@ impl Asked {
     }
 }
 
-/// What the next daemon reads of it.
+/// The part that the next daemon reads.
 #[derive(Deserialize)]
 struct Left {
     findings: Ledger,
 }
 
 impl Memory {
-    /// Takes the lock, and what an earlier daemon of this boot left.
+    /// Takes the lock, and the state of an earlier daemon of this boot.
     ///
     /// # Errors
-    /// No permission; another daemon.
+    /// No permission; another running daemon.
     pub fn take(session: &Session) -> Result<Memory, Failure> {
         let state = session.made_state_in("watch")?;
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
@@ -97,7 +97,7 @@ impl Memory {
                 ),
             ),
         })?;
-        // What cannot be understood (of another version, or cut off by the end of the machine) is begun anew.
+        // A state that cannot be parsed (of another version, or truncated by a crash of the machine) is discarded.
         let left = state.read(NAME).ok().flatten();
         let ledger = left
             .and_then(|bytes| serde_json::from_slice::<Left>(&bytes).ok())
@@ -112,7 +112,7 @@ impl Memory {
         })
     }
 
-    /// Writes the state, where something was told since.
+    /// Writes the state if something was reported since.
     pub fn keep(
         &mut self,
         sources: &Sources,
@@ -134,7 +134,7 @@ impl Memory {
             asked: self.asked,
             findings: &self.ledger,
         };
-        // Numbers and text always serialize. A `/run` that is full loses the state and nothing else: the log has it all.
+        // Numbers and text always serialize. A full `/run` loses only the state: the log has everything.
         if let Ok(text) = serde_json::to_vec_pretty(&shown) {
             let _ = self.state.replace(NAME, &text);
         }

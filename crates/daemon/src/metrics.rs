@@ -1,7 +1,7 @@
-//! Metrics of the daemon: a thread of its own serves them and writes the textfile, so that no scraper holds up the watch.
+//! Serves the daemon's metrics and writes the textfile in a separate thread, so that no scraper delays the watch.
 //!
-//! It is there only where `[watch]` asks for one of the two. Counters are read when somebody wants them, at most once a
-//! second. What the daemon knows is handed over; what goes wrong comes back as lines for the log.
+//! The thread exists only if `[watch]` requests one of the two. Counters are read on demand, at most once a second. The
+//! daemon hands over its state; failures come back as lines for the log.
 
 mod serving;
 
@@ -23,16 +23,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use watch::metrics::{Form, Known, Totals, exposition};
 
-/// Counters are not read more often.
+/// The minimum time between two reads of the counters.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// A result of a measurement is not read more often, nor one that is longer, in bytes.
+/// The minimum time between two reads of a measurement result, and its maximum size in bytes.
 const RESULTS: (Duration, u64) = (Duration::from_secs(60), 16 << 20);
 
-/// A port that could not be had is tried again after this time.
+/// The time between attempts to bind a port.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// Lines for the log that wait at most.
+/// The maximum number of queued log lines.
 const MOST_LINES: usize = 16;
 
 /// The daemon's side.
@@ -40,7 +40,7 @@ const MOST_LINES: usize = 16;
 pub struct Metrics {
     shared: Arc<Shared>,
     outlet: Option<Outlet>,
-    /// The thread ends when this does.
+    /// Dropping this ends the thread.
     wake: Option<UnixStream>,
 }
 
@@ -50,7 +50,7 @@ struct Shared {
     lines: Mutex<Vec<String>>,
 }
 
-/// Where metrics go, as the configuration has it.
+/// Where metrics go, according to the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Outlet {
     listen: Option<SocketAddr>,
@@ -60,7 +60,7 @@ struct Outlet {
 }
 
 impl Metrics {
-    /// Begins, changes or ends what the configuration asks for. Says what is worth a line.
+    /// Starts, changes or stops outlets as the configuration requests. Returns lines for the log.
     pub fn follow(&mut self, session: &Session, configuration: &Configuration) -> Vec<String> {
         let wanted = Outlet::of(&configuration.watching);
         if wanted == self.outlet {
@@ -79,7 +79,7 @@ impl Metrics {
         });
         match begun {
             Ok(ours) => self.wake = Some(ours),
-            // The configuration is not followed, so that it is tried again when it is read again.
+            // Reset, so that the next call tries again.
             Err(error) => {
                 self.outlet = None;
                 lines.push(format!("no metrics are given: {error}"));
@@ -88,14 +88,14 @@ impl Metrics {
         lines
     }
 
-    /// Hands over what is known now; nothing is copied while nobody wants it.
+    /// Hands over the current state. Copies nothing if no outlet is active.
     pub fn know(&self, tell: impl FnOnce(&mut Known)) {
         if self.outlet.is_some() {
             tell(&mut lock(&self.shared.known));
         }
     }
 
-    /// What went wrong, or well again, since the last time.
+    /// Failures and recoveries since the last call.
     pub fn lines(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.shared.lines))
     }
@@ -134,11 +134,11 @@ struct Giver {
     file: Trouble,
 }
 
-/// What is wrong with an outlet or a source now.
+/// The current error of an outlet or a source.
 #[derive(Default)]
 struct Trouble(Option<String>);
 
-/// What was read for metrics, and when.
+/// Values read for metrics, and when.
 #[derive(Default)]
 struct Gathered {
     totals: Totals,
@@ -220,7 +220,7 @@ impl Giver {
 }
 
 impl Trouble {
-    /// Trouble is a line when it is new, and another one when it is over.
+    /// Logs an error when it is new, and again when it ends.
     fn note(&mut self, shared: &Shared, error: Option<String>, good: &str) {
         let line = match (&self.0, &error) {
             (known, Some(error)) if known.as_ref() != Some(error) => {
@@ -238,7 +238,7 @@ impl Trouble {
 }
 
 impl Gathered {
-    /// The text of now.
+    /// The current text.
     fn give(&mut self, root: &Root, outlet: &Outlet, shared: &Shared, form: Form) -> String {
         let mut known = lock(&shared.known).clone();
         let isolated = known.cpus();
@@ -270,7 +270,7 @@ impl Gathered {
     }
 }
 
-/// The last measurement. One that is being written is no whole one yet.
+/// The last measurement. A file that is still being written is incomplete.
 fn measured(path: &Path) -> Result<formats::Recording, String> {
     let bytes = root::input::bytes(path, RESULTS.1).map_err(|error| error.to_string())?;
     formats::read(&mut bytes.as_slice()).map_err(|error| format!("{}: {error}", path.display()))
@@ -293,7 +293,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| error.to_string())
 }
 
-/// What somebody else left half done is no more than a number that is a moment old.
+/// Ignores poisoning: a half-done update by the other thread only leaves a number that is slightly old.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

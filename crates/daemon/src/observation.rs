@@ -1,7 +1,7 @@
-//! One question to `check`: only what the asked layers are about is read, the rest is as it was when it was last asked.
+//! Runs one `check`: reads only what the checked layers need, and reuses the rest from the last check.
 //!
-//! Whoever changes what is kept is heard of and has it read anew: a CPU that comes or goes and a control group that is
-//! written ask for the partition, and with that for the whole machine; so does each round.
+//! The sources report changes to the reused parts. A CPU that appears or disappears, or a write to a control group, triggers
+//! the partition layer, which reads the whole machine again. So does each round.
 
 use crate::configuration::Configuration;
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
@@ -20,18 +20,18 @@ use verify::examination::{cases, cases_from};
 use verify::intention::{self, CheckScope, Declarations};
 use watch::drift::{Layers, OpenFinding};
 
-/// What was seen and found.
+/// What was observed and found.
 pub struct Observation {
-    /// What is wanted.
+    /// The intended isolation.
     pub intention: Intention,
-    /// The machine; with tasks where these were asked for.
+    /// The machine; with tasks if the checked layers need them.
     pub machine: Machine,
-    /// What the asked layers found.
+    /// The findings of the checked layers.
     pub found: Vec<CheckFinding>,
     cases: Vec<Case>,
 }
 
-/// Asks some layers. `last` is what was seen before; without it everything is read.
+/// Checks some layers. `last` is the previous observation; without it everything is read.
 ///
 /// # Errors
 /// As `check`.
@@ -51,7 +51,7 @@ pub fn look(
         true => {
             let scene = BootScene::read(session)?;
             let counted = Counted::nothing("the daemon counts on its own");
-            // Never the file as it is now: half of one would keep every layer from being asked.
+            // Never the current file: a half-written one would block every layer.
             let nothing = DeclaredFile::empty();
             let file = configuration.file.as_ref().unwrap_or(&nothing);
             Some(examine_boot_on(&scene, Some(file), &machine, counted)?.verdict)
@@ -87,10 +87,10 @@ pub fn look(
     })
 }
 
-/// What is wanted where the file is such.
+/// The intended isolation for this file.
 ///
 /// # Errors
-/// CPUs that are not there, and declarations that cannot be met here.
+/// CPUs that do not exist, and declarations that cannot be met here.
 pub fn wanted(
     session: &Session,
     machine: &Machine,
@@ -141,7 +141,7 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
 }
 
 impl Observation {
-    /// What is told of it.
+    /// The findings to report.
     pub fn kept(&self, watching: &Watching) -> Vec<OpenFinding> {
         self.found
             .iter()
@@ -150,13 +150,13 @@ impl Observation {
             .collect()
     }
 
-    /// Whether a partition of that name is in force: only there is something that could be set again.
+    /// Whether a partition with that name is active: only its settings can be restored.
     pub fn is_in_force(&self, partition: &str) -> bool {
         let mut wishes = self.intention.wishes.iter();
         wishes.any(|wish| wish.intent.name.as_str() == partition && wish.means == Means::Partition)
     }
 
-    /// What was counted since the last round, held against the machine as it was last seen.
+    /// Compares the counts since the last round with the last observed machine.
     pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<OpenFinding>, Layers) {
         let counters = Counters::Seen(activity);
         let evidence = Evidence {
@@ -174,12 +174,12 @@ impl Observation {
     }
 }
 
-/// Whether somebody wants to hear of a finding.
+/// Whether the configuration reports this finding.
 pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
     one.finding.level >= watching.level && !watching.ignore.iter().any(|pattern| one.is_meant_by(pattern))
 }
 
-/// A finding as it is remembered.
+/// A finding in the form of the ledger.
 pub fn kept(one: &CheckFinding) -> OpenFinding {
     OpenFinding {
         id: one.finding.id.clone(),
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use machine::CpuSet;
 
-    /// A question about one part reads that part: what the plan of a knob is made from is in several of the machine.
+    /// A check of one part reads that part: the plan of a knob depends on several parts of the machine.
     #[test]
     fn what_is_asked_for_is_read_anew() {
         let dir = tempfile::tempdir().unwrap();

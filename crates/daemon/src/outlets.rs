@@ -1,4 +1,4 @@
-//! Where lines go: the log, and systemd's journal where that is wanted.
+//! Writes lines to the log, and to systemd's journal if requested.
 
 use plan::Level;
 use root::{Failure, Status};
@@ -6,7 +6,7 @@ use root::{RootError, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{Line, text};
 
-/// The log, where no other is named.
+/// The default log.
 pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
 
 /// The log.
@@ -19,7 +19,7 @@ pub struct Outlets {
 }
 
 impl Outlets {
-    /// Into this file.
+    /// Writes to this file.
     pub fn new(path: &Path) -> Outlets {
         Outlets {
             path: path.to_owned(),
@@ -30,10 +30,10 @@ impl Outlets {
         }
     }
 
-    /// Says what is wrong with a log that was named and cannot have a file: whoever misspells a folder wants to know.
+    /// Reports a log path that cannot have a file, to catch a misspelled folder.
     ///
     /// # Errors
-    /// A folder that is not there.
+    /// A folder that does not exist.
     pub fn place(&self) -> Result<(), Failure> {
         let folder = self
             .path
@@ -45,11 +45,11 @@ impl Outlets {
         }
     }
 
-    /// The first line decides whether there is a log at all. A disk may be full for a while, now as later: that is told, and
-    /// keeps nobody from watching.
+    /// Reports whether the first line could be written, which shows whether there is a log at all. A full disk may be
+    /// temporary: it is logged later and does not stop the watch.
     ///
     /// # Errors
-    /// What else kept that line from being written.
+    /// Any other error of that write.
     pub fn begun(&self) -> Result<(), Failure> {
         let is_full = |error: &&RootError| matches!(error.errno(), Some(libc::ENOSPC | libc::EDQUOT));
         match self.error.as_ref().filter(|error| !is_full(error)) {
@@ -72,7 +72,7 @@ impl Outlets {
         self.path.display().to_string()
     }
 
-    /// Writes a line. One that cannot be written is counted, and the next one is tried all the same.
+    /// Writes a line. A failed line is counted, and the next one is tried regardless.
     pub fn say(&mut self, line: &Line, to_journal: bool) {
         match log::append(&self.path, &text(line)) {
             Ok(()) => self.is_back = self.error.is_some(),
@@ -83,24 +83,24 @@ impl Outlets {
             }
         }
         if to_journal {
-            // Where no journal listens there is still the log.
+            // Without a journal there is still the log.
             let _ = datagram::send(datagram::JOURNAL, &of_journal(line));
         }
     }
 
-    /// Lines that were lost since the beginning.
+    /// Lines lost since the start.
     pub fn lost_ever(&self) -> u64 {
         self.lost_ever
     }
 
-    /// What is wrong with the log now.
+    /// The current error of the log.
     pub fn trouble(&self) -> Option<String> {
         self.error
             .as_ref()
             .map(|error| format!("{error}; {} lines lost", self.lost))
     }
 
-    /// After a time without room, one line that says how much is missing.
+    /// After a full disk, one line with the number of lost lines.
     pub fn recovered(&mut self, now_s: u64) -> Option<Line> {
         if !std::mem::take(&mut self.is_back) {
             return None;
@@ -118,7 +118,7 @@ impl Outlets {
     }
 }
 
-/// `FIELD=value` a line; what holds a line feed has its length before it (`systemd.journal-fields(7)`).
+/// One `FIELD=value` per line. A value with a line feed is preceded by its length (`systemd.journal-fields(7)`).
 fn of_journal(line: &Line) -> Vec<u8> {
     let level = line.finding.as_ref().map(|finding| finding.level);
     let priority = match (line.event, level) {
@@ -162,7 +162,7 @@ fn of_journal(line: &Line) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// A log without room loses lines, says how many, and goes on.
+    /// A full log loses lines, reports how many, and continues.
     #[test]
     fn a_full_log_is_told_and_goes_on() {
         let mut outlets = Outlets::new(Path::new("/dev/full"));

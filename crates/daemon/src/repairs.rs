@@ -1,5 +1,4 @@
-//! What is lost and wanted is set again, through the journal of what was applied; not for ever the same thing, and what is
-//! refused is told once.
+//! Restores lost settings through the journal of what was applied. Stops after repeated attempts, and reports each refusal once.
 
 use crate::observation::{Observation, is_told, kept};
 use check::CheckFinding;
@@ -9,16 +8,16 @@ use session::seconds_now;
 use verify::repair::repair_found;
 use watch::drift::{Line, RepairDecision, Repairs};
 
-/// What was repaired when.
+/// What was repaired, and when.
 #[derive(Default)]
 pub struct Repairing {
     repairs: Repairs,
-    /// Why nothing at all could be repaired.
+    /// Why no repair was possible.
     trouble: String,
 }
 
 impl Repairing {
-    /// Repairs what is wanted; a line for each thing that was done or could not be.
+    /// Repairs what the configuration requests. Returns a line for each repair or failure.
     pub fn repair(&mut self, session: &Session, looked: &Observation, watching: &Watching) -> Vec<Line> {
         let now_s = seconds_now();
         let is_wanted = |one: &&CheckFinding| {
@@ -46,7 +45,7 @@ impl Repairing {
         session.refresh();
         let mended = match repair_found(session, &mendable) {
             Ok(mended) => mended,
-            // Another one at work, or a full disk: nothing was tried, so the next question tries it.
+            // Another quietcore at work, or a full disk: nothing was tried, so the next check tries again.
             Err(error) => {
                 let text = format!("{}: {}", error.what, error.why);
                 if self.trouble != text {
@@ -67,7 +66,7 @@ impl Repairing {
         for one in mendable {
             let change = one.mend.as_ref();
             let (id, target) = change.map_or(("", ""), |change| (&change.id, &change.target));
-            // The change and what is to be known of it are one refusal; the latter comes later and says more.
+            // A refusal may have two texts for one change. The second one comes later and says more.
             let mut why = String::new();
             refused.retain_mut(|refusal| {
                 let is_of_it = [one.finding.subject.as_str(), id, target].contains(&refusal.about.as_str());

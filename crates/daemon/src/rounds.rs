@@ -1,11 +1,11 @@
-//! Rounds: what no source tells of is looked at again and again, as seldom as its cost asks for.
+//! Repeats checks of what no source reports, as rarely as their cost requires.
 
 use observe::{Activity, Sample, activity};
 use session::Session;
 use std::time::Duration;
 use watch::drift::{Interval, Layers, Notification};
 
-/// What is looked at, and when.
+/// What is checked, and when.
 pub struct Rounds {
     counters: Interval,
     files: Interval,
@@ -13,17 +13,17 @@ pub struct Rounds {
     journal: Option<u64>,
 }
 
-/// What a round saw.
+/// The result of a round.
 #[derive(Default)]
 pub struct Round {
-    /// What is to be asked for it.
+    /// The checks that it requires.
     pub happenings: Vec<Notification>,
-    /// What was counted since the last one.
+    /// The counts since the last round.
     pub activity: Option<Activity>,
 }
 
 impl Rounds {
-    /// Begins.
+    /// Starts the rounds.
     pub fn new(session: &Session) -> Rounds {
         Rounds {
             counters: Interval::COUNTERS,
@@ -33,12 +33,12 @@ impl Rounds {
         }
     }
 
-    /// When the next one is due.
+    /// The time of the next round.
     pub fn due(&self) -> Duration {
         self.counters.due()
     }
 
-    /// Looks. What it took is to be told with [`Rounds::counted`].
+    /// Runs a round. The caller reports its cost with [`Rounds::counted`].
     pub fn go(&mut self, session: &Session, now: Duration) -> Round {
         let mut round = Round::default();
         let length = journal(session);
@@ -68,23 +68,23 @@ impl Rounds {
 }
 
 impl Rounds {
-    /// The counters were read, and what they say was judged, at this cost.
+    /// Records the cost of reading and evaluating the counters.
     pub fn counted(&mut self, now: Duration, cost: Duration) {
         self.counters.done(now, cost);
     }
 
-    /// The journal has grown by what we repaired: what is wanted is as before, and nobody has to ask for all of it.
+    /// Our repair extended the journal: the intended isolation is unchanged and needs no full check.
     pub fn repaired(&mut self, session: &Session) {
         self.journal = journal(session);
     }
 
-    /// Every layer was asked, at this cost: a round of files is nothing less.
+    /// Records a check of every layer, and its cost: it replaces a round of files.
     pub fn asked_all(&mut self, now: Duration, cost: Duration) {
         self.files.done(now, cost);
     }
 }
 
-/// The length of the journal of what was applied: it grows with every change, and is put away with the last.
+/// The length of the journal of what was applied. It grows with every change, and the journal is removed with the last.
 fn journal(session: &Session) -> Option<u64> {
     let state = session.state().ok().flatten()?;
     state.size("journal").ok().flatten()

@@ -1,9 +1,9 @@
-//! What systemd hears of the daemon, where it started it: ready, alive, stopping (`sd_notify(3)`).
+//! Notifies systemd, if it started the daemon: ready, alive, stopping (`sd_notify(3)`).
 
 use root::datagram;
 use std::time::Duration;
 
-/// The socket and how often it wants to hear that we live.
+/// The socket and the watchdog interval.
 pub struct Service {
     socket: Option<String>,
     every: Option<Duration>,
@@ -11,12 +11,12 @@ pub struct Service {
 }
 
 impl Service {
-    /// From the environment that systemd gives; none elsewhere.
+    /// Reads the environment from systemd; empty elsewhere.
     pub fn find() -> Service {
         let socket = std::env::var("NOTIFY_SOCKET")
             .ok()
             .filter(|socket| !socket.is_empty());
-        // Twice within its time, as `sd_watchdog_enabled(3)` advises.
+        // Twice per interval, as `sd_watchdog_enabled(3)` advises.
         let every = std::env::var("WATCHDOG_USEC")
             .ok()
             .and_then(|text| text.parse::<u64>().ok());
@@ -30,17 +30,17 @@ impl Service {
         }
     }
 
-    /// When to say again that we live.
+    /// The time of the next watchdog notification.
     pub fn due(&self) -> Option<Duration> {
         self.every.map(|_| self.due)
     }
 
-    /// The first look is done.
+    /// The first check is done.
     pub fn ready(&self) {
         self.say("READY=1");
     }
 
-    /// Says it where it is due.
+    /// Sends the watchdog notification if it is time.
     pub fn alive(&mut self, now: Duration) {
         if let Some(every) = self.every
             && self.due <= now
@@ -50,14 +50,14 @@ impl Service {
         }
     }
 
-    /// The end was asked for.
+    /// A stop was requested.
     pub fn stopping(&self) {
         self.say("STOPPING=1");
     }
 
     fn say(&self, text: &str) {
         if let Some(socket) = &self.socket {
-            // Who does not listen any more cannot be told that either.
+            // A socket without a listener cannot receive an error either.
             let _ = datagram::send(socket, text.as_bytes());
         }
     }

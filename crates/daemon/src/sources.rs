@@ -1,4 +1,4 @@
-//! The kernel's sources together: each where it can be had, and said where not.
+//! Combines the kernel's event sources: opens each that is available, and reports the others.
 
 use machine::Cgroups;
 use machine::cgroups::parse_mountinfo;
@@ -10,14 +10,14 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 use watch::drift::{Interval, Notification, Process, Writer, concerns, link, processes, uevent};
 
-/// Messages that are taken in one turn of each socket.
+/// The maximum number of messages per turn of each socket.
 const MOST: usize = 20_000;
 
-/// What came.
+/// One event.
 pub enum Told {
-    /// A thread began, changed or ended.
+    /// A thread started, changed or ended.
     Process(Process),
-    /// Something else.
+    /// Any other event.
     Notification(Notification),
 }
 
@@ -28,7 +28,7 @@ pub struct Sources {
     uevents: Result<Netlink, String>,
     links: Result<Netlink, String>,
     writes: Result<Writes, String>,
-    /// File systems whose writes nobody tells of, and why.
+    /// File systems whose writes are not reported, and why.
     deaf: Vec<String>,
     processes_pace: Interval,
     writes_pace: Interval,
@@ -37,10 +37,10 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Opens what there is.
+    /// Opens all available sources.
     ///
     /// # Errors
-    /// No signals: nothing could end the daemon.
+    /// No signals: nothing could stop the daemon.
     pub fn open(root: &Root) -> Result<Sources, Failure> {
         let mut sources = Sources {
             signals: Signals::listen()?,
@@ -57,7 +57,7 @@ impl Sources {
         Ok(sources)
     }
 
-    /// Listens to the file systems of the kernel that are mounted now; to those that it listens to already it changes nothing.
+    /// Watches the kernel file systems that are mounted now. Those already watched stay unchanged.
     pub fn listen_to_files(&mut self, root: &Root) {
         let Ok(writes) = &self.writes else { return };
         let deaf = mounts(root)
@@ -66,7 +66,7 @@ impl Sources {
         self.deaf = deaf.map(|error| error.to_string()).collect();
     }
 
-    /// Each with what is wrong with it; an empty text for nothing.
+    /// Each source with its error; empty for none.
     pub fn shown(&self) -> Vec<(&'static str, String)> {
         let of = |source: &Result<Netlink, String>| source.as_ref().err().cloned().unwrap_or_default();
         let writes = match &self.writes {
@@ -81,7 +81,7 @@ impl Sources {
         ]
     }
 
-    /// The names of those that tell.
+    /// The names of the working sources.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self
             .shown()
@@ -95,7 +95,7 @@ impl Sources {
         }
     }
 
-    /// A line for each that does not.
+    /// A line for each source that does not work.
     pub fn missing(&self) -> Vec<String> {
         let wrong = self.shown().into_iter().filter(|(_, why)| !why.is_empty());
         wrong
@@ -105,10 +105,10 @@ impl Sources {
             .collect()
     }
 
-    /// Waits until something comes.
+    /// Waits for an event.
     pub fn wait(&self, now: Duration, limit: Duration) {
         let mut all = vec![self.signals.as_fd()];
-        // After a turn of processes the rest of them comes together.
+        // After a turn of processes, further process events are batched.
         let rest_of_processes = self.processes_pace.due().saturating_sub(now);
         let all_sockets = [&self.processes, &self.uevents, &self.links];
         let sockets = all_sockets
@@ -136,7 +136,7 @@ impl Sources {
         self.signals.next()
     }
 
-    /// Hands over what came. First who wrote something: whoever it was may end at any moment, and its name with it.
+    /// Delivers the events. Writes come first, because a writer may exit at any moment, and its name with it.
     pub fn take(&mut self, session: &Session, now: Duration, each: &mut dyn FnMut(Told)) {
         if self.writes_pace.due() <= now {
             self.take_writes(session, each);
@@ -174,7 +174,7 @@ impl Sources {
     }
 }
 
-/// What this thread has had of a CPU.
+/// The CPU time of this thread.
 fn spent() -> Duration {
     let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(spent).unwrap_or_default()
@@ -195,8 +195,7 @@ impl Sources {
         }
     }
 
-    /// After a turn that writes were read in, and that cost so much of a CPU, the next ones wait: any user may write some files of the
-    /// kernel without end.
+    /// After a turn that read writes, delays the next ones by its CPU cost: any user may write some kernel files without limit.
     pub fn pace_writes(&mut self, now: Duration, cost: Duration) {
         if std::mem::take(&mut self.has_writes) {
             self.writes_pace.done(now, cost);
@@ -204,7 +203,7 @@ impl Sources {
     }
 }
 
-/// Whether something was lost: left out by the kernel, or the source itself.
+/// Whether something was lost: the kernel dropped messages, or the source itself failed.
 fn take(source: &mut Result<Netlink, String>, told: &mut dyn FnMut(&[u8])) -> bool {
     let Ok(socket) = source else { return false };
     match socket.take(MOST, told) {
@@ -217,11 +216,11 @@ fn take(source: &mut Result<Netlink, String>, told: &mut dyn FnMut(&[u8])) -> bo
     }
 }
 
-/// Where the files are whose writers are wanted.
+/// The directories of the files whose writers are reported.
 fn mounts(root: &Root) -> Vec<String> {
     let mut wanted = vec!["/proc".to_owned(), "/sys".to_owned()];
     wanted.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
-    // The servers of the scheduler have their files there. Who mounts it does so late, or never.
+    // The scheduler's servers have their files in debugfs, which is mounted late or never.
     let mounted = root
         .text("/proc/self/mountinfo")
         .ok()
@@ -240,7 +239,7 @@ fn of_write(session: &Session, written: Written) -> Option<Notification> {
         Written::Lost => Some(Notification::Lost),
         Written::By { path, .. } if !concerns(&path) => None,
         Written::By { pid, path } => {
-            // Of a thread of another pid namespace the kernel gives 0.
+            // For a thread of another PID namespace the kernel reports 0.
             let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
             Some(Notification::Wrote(Writer {
                 pid,

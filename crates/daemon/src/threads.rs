@@ -1,4 +1,4 @@
-//! Where every known thread may run, asked by system call: no source tells that somebody changed the mask of a thread.
+//! Polls the allowed CPUs of every known thread by system call, because no source reports a changed affinity mask.
 
 use machine::{CpuSet, Task};
 use root::{Asked, Root};
@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use watch::drift::{BucketLevel, Interval, Process, TokenBucket};
 
-/// Threads that are remembered at most; of others the rounds tell.
+/// The maximum number of remembered threads; the rounds check the others.
 const MOST: usize = 200_000;
 
-/// What is known of a thread.
+/// The state of a thread.
 struct Known {
-    /// Its CPUs among the isolated ones, as words.
+    /// Its CPUs among the isolated ones, as mask words.
     here: Vec<u64>,
-    /// It came to these otherwise than by birth, which was told.
+    /// It did not inherit these, and was reported.
     is_odd: bool,
-    /// It has ended; until its parent has taken note, its number stands and `check` may find it.
+    /// It has ended. Until its parent reaps it, its number exists and `check` may find it.
     has_ended: bool,
 }
 
@@ -45,7 +45,7 @@ impl Default for Threads {
 }
 
 impl Threads {
-    /// When the next sweep is due.
+    /// The time of the next sweep.
     pub fn due(&self, now: Duration) -> Duration {
         match (self.is_busy, self.purse.level(now)) {
             (true, BucketLevel::Ample) => self.busy.due().min(self.quiet.due()),
@@ -53,7 +53,7 @@ impl Threads {
         }
     }
 
-    /// Takes all threads that there are.
+    /// Replaces the known threads.
     pub fn know(&mut self, root: &Root, tasks: &[Task], isolated: &CpuSet) {
         self.isolated = isolated.words().to_vec();
         let before = std::mem::take(&mut self.known);
@@ -66,8 +66,8 @@ impl Threads {
         }
     }
 
-    /// Takes what is told of one thread; says whether that concerns isolated CPUs. Where one may run as the thread that made
-    /// it may, that was found with that one; how many there are by now is seen in the rounds.
+    /// Processes an event of one thread; returns whether it concerns isolated CPUs. A mask that was inherited was already
+    /// reported with the parent. The rounds count such threads.
     pub fn told(&mut self, root: &Root, process: Process) -> bool {
         let (tid, parent) = match process {
             Process::Ended { tid } => return self.ended(tid),
@@ -76,7 +76,7 @@ impl Threads {
         };
         self.is_busy = true;
         if let Some(known) = self.known.get_mut(&tid) {
-            // Whoever has this number now is another one.
+            // The number now belongs to a new thread.
             known.has_ended = false;
         }
         if !self.look(root, tid) {
@@ -87,13 +87,13 @@ impl Threads {
                 known.is_odd = parent.as_ref() != Some(&known.here);
                 known.is_odd
             }
-            // It is gone already, and what was told of it is over.
+            // The thread is gone already, and the event with it.
             None => true,
         }
     }
 
-    /// Says whether that is news. Its end is told before its number is free: where anything was found of it, the sweeps
-    /// tell once more when it is.
+    /// Whether the end of a thread is news. The event arrives before its number is free, so for a reported thread the sweeps
+    /// report its end once more afterwards.
     fn ended(&mut self, tid: u32) -> bool {
         match self.known.get_mut(&tid) {
             Some(known) if known.is_odd => {
@@ -108,7 +108,7 @@ impl Threads {
         }
     }
 
-    /// Asks for every known thread; says whether one may run elsewhere among the isolated CPUs than before.
+    /// Polls every known thread. Returns whether one may run on other isolated CPUs than before.
     pub fn sweep(&mut self, root: &Root, now: Duration, spent: impl Fn() -> Duration) -> bool {
         let before = spent();
         let tids: Vec<u32> = self.known.keys().copied().collect();
@@ -126,7 +126,7 @@ impl Threads {
         is_other
     }
 
-    /// Whether it differs from what is known.
+    /// Whether it differs from the known state.
     fn look(&mut self, root: &Root, tid: u32) -> bool {
         match root.affinity(tid, &mut self.words) {
             Asked::Told => {}
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// Threads that are born and end, as they are told: `told` gets each of its numbers while it is there.
+    /// Creates threads that start and end; `told` gets each number while the thread exists.
     fn born_and_ended(count: u32, mut told: impl FnMut(u32)) {
         for _ in 0..count {
             let (say, said) = std::sync::mpsc::channel();
@@ -197,7 +197,7 @@ mod tests {
         }
     }
 
-    /// What is known of a thread ends with it; where its end was lost, with the next sweep.
+    /// The state of a thread is dropped with its end; if that event was lost, by the next sweep.
     #[test]
     fn who_is_gone_is_forgotten() {
         const MANY: u32 = 500;
@@ -215,7 +215,7 @@ mod tests {
             }
             threads.told(&root, Process::Born { tid, parent: own });
         });
-        // The end of the last one was not told.
+        // The end of the last one was not reported.
         assert!((1..=2).contains(&threads.known.len()), "{}", threads.known.len());
         born_and_ended(MANY, |tid| {
             threads.told(&root, Process::Born { tid, parent: own });
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(threads.known.keys().collect::<Vec<_>>(), [&own]);
     }
 
-    /// The end of a process is told when its parent has still to take note of it, and told again when that is done.
+    /// The end of a process is reported before its parent reaps it, and again afterwards.
     #[test]
     fn who_has_ended_is_told_again_when_its_parent_has_noted() {
         let root = Root::live();
@@ -241,7 +241,7 @@ mod tests {
             "nobody knows its parent"
         );
         child.kill().unwrap();
-        // Not `wait`: nobody has taken note yet.
+        // Not `wait`: the process must not be reaped yet.
         let is_zombie = || {
             std::fs::read_to_string(format!("/proc/{tid}/stat"))
                 .unwrap()
@@ -264,7 +264,8 @@ mod tests {
         assert!(!threads.is_busy && threads.known.is_empty());
     }
 
-    /// Thousands may run everywhere, and their children too: none of them is news. One that was sent there is, and its end.
+    /// Thousands of threads and their children may run everywhere: none of them is news. A thread that was moved there is,
+    /// and so is its end.
     #[test]
     fn only_who_came_otherwise_than_by_birth_is_news() {
         let root = Root::live();

@@ -1,5 +1,5 @@
-//! Alerts by HTTP: each line is posted by a thread that lives while lines wait, so whoever answers late, or never, holds up
-//! nobody. A line is sent once; what was not taken is counted and told.
+//! Posts alerts by HTTP in a thread that lives while lines wait, so that a slow server delays nothing. Each line is sent
+//! once; failures are counted and reported.
 
 use plan::declared::Webhook;
 use std::collections::VecDeque;
@@ -8,16 +8,16 @@ use std::net::{TcpStream, ToSocketAddrs as _};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Lines that wait; what comes then is left out, and said to be.
+/// The maximum number of queued lines. Further lines are dropped and reported.
 const WAITING: usize = 64;
 
-/// How long one line may take, from the first packet to the answer.
+/// The time limit for one line, from the first packet to the answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// Of an answer only its first line is of use.
+/// The maximum length read of an answer: only its first line matters.
 const MOST_ANSWER: usize = 1_024;
 
-/// Lines on their way.
+/// The queued lines.
 #[derive(Default)]
 pub struct Posts {
     waiting: VecDeque<(Webhook, Vec<u8>)>,
@@ -26,7 +26,7 @@ pub struct Posts {
 }
 
 impl Posts {
-    /// Has a line posted; nothing where there is no place for it.
+    /// Queues a line; does nothing without a webhook.
     pub fn add(&mut self, webhook: Option<&Webhook>, line: &[u8]) {
         let Some(webhook) = webhook else { return };
         if self.waiting.len() >= WAITING {
@@ -36,12 +36,12 @@ impl Posts {
         self.waiting.push_back((webhook.clone(), line.to_vec()));
     }
 
-    /// Whether something waits or is on its way.
+    /// Whether a line waits or is being sent.
     pub fn is_busy(&self) -> bool {
         self.courier.is_some() || !self.waiting.is_empty()
     }
 
-    /// Sends what waits; gives what is to be said of what was sent.
+    /// Sends queued lines. Returns messages about those that were sent.
     pub fn tend(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some(courier) = self.courier.take_if(|courier| courier.is_finished()) {
@@ -51,7 +51,7 @@ impl Posts {
         }
         if self.courier.is_none() && !self.waiting.is_empty() {
             let batch = std::mem::take(&mut self.waiting);
-            // Begun here, so that it may run where this thread may.
+            // Started here, so that it inherits the CPUs of this thread.
             match std::thread::Builder::new()
                 .name("webhook".to_owned())
                 .spawn(|| deliver(batch))
@@ -70,7 +70,7 @@ impl Posts {
         lines
     }
 
-    /// What will not be sent any more.
+    /// Reports lines that will not be sent.
     pub fn end(&mut self) -> Vec<String> {
         let mut lines = match self.courier.is_some() {
             true => vec!["webhook: lines were on their way; whether they were taken is not known".to_owned()],
@@ -84,7 +84,7 @@ impl Posts {
     }
 }
 
-/// Sends all of them; a place that does not answer once gets none of the rest.
+/// Sends all lines. A server that did not answer once gets none of the rest.
 fn deliver(mut batch: VecDeque<(Webhook, Vec<u8>)>) -> Vec<String> {
     let mut lines = Vec::new();
     while let Some((webhook, line)) = batch.pop_front() {
@@ -100,7 +100,7 @@ fn deliver(mut batch: VecDeque<(Webhook, Vec<u8>)>) -> Vec<String> {
 /// Posts one line.
 ///
 /// # Errors
-/// What happened, in words.
+/// The error as text.
 fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
     let end = Instant::now() + LIMIT;
     let mut stream = connect(webhook, end)?;
@@ -132,10 +132,10 @@ fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
     accepted(&answer)
 }
 
-/// Whether an HTTP server took what was posted: its status is one of 200 to 299. Only the first line of the answer counts.
+/// Whether an HTTP server accepted the post: a status from 200 to 299. Only the first line of the answer counts.
 ///
 /// # Errors
-/// That line, which is no status line or has another status.
+/// The first line, if it is not a status line or has another status.
 pub fn accepted(answer: &[u8]) -> Result<(), String> {
     let first = String::from_utf8_lossy(answer);
     let first = first.lines().next().unwrap_or_default();
@@ -162,7 +162,7 @@ fn connect(webhook: &Webhook, end: Instant) -> Result<TcpStream, String> {
     Err(why)
 }
 
-/// What is left of the time; none is an error, and no time at all would mean for ever.
+/// The remaining time. None is an error, because a timeout of zero would mean no limit.
 fn left(end: Instant) -> Result<Duration, String> {
     let left = end.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(late()) } else { Ok(left) }
@@ -188,7 +188,7 @@ mod tests {
         Webhook::try_from(format!("http://{}/drift", listener.local_addr().unwrap())).unwrap()
     }
 
-    /// All that is said until nothing waits.
+    /// All messages until nothing waits.
     fn settle(posts: &mut Posts) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..6_000 {
@@ -201,7 +201,7 @@ mod tests {
         panic!("it is still busy: {lines:?}")
     }
 
-    /// Takes so many requests and answers each with this.
+    /// Accepts this many requests and sends this answer to each.
     fn listener(count: usize, answer: &'static str) -> (Webhook, JoinHandle<Vec<String>>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let webhook = at(&listener);
@@ -263,14 +263,14 @@ mod tests {
         server.join().unwrap();
     }
 
-    /// Somebody who takes the connection and says nothing: others wait for nothing, and all that is lost is counted.
+    /// A server that accepts the connection and never answers delays nothing, and all lost lines are counted.
     #[test]
     fn whoever_never_answers_holds_up_nobody() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut posts = Posts::default();
         posts.add(Some(&at(&listener)), b"{}\n");
         assert_eq!(posts.tend(), [] as [&str; 0]);
-        // The courier is on its way until its limit, so whatever comes returns while it is.
+        // The courier waits until its limit, so these calls return before it does.
         for _ in 0..=WAITING {
             posts.add(Some(&at(&listener)), b"{}\n");
             posts.tend();

@@ -1,4 +1,4 @@
-//! What a measurement, a guest and a link have in common: a child that is heard while it speaks, and that may be silent for long.
+//! Reads the output of a child while it runs, for measurements, guests and links. The child may be silent for long.
 
 use root::process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -9,20 +9,20 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// What came meanwhile.
+/// The result of waiting for output.
 pub enum ChildOutput {
-    /// Nothing, or a signal: the caller looks whether it is to stop, and asks again.
+    /// Nothing, or a signal: the caller checks whether to stop, and calls again.
     Nothing,
     /// The next part.
     Part(Vec<u8>),
-    /// Nothing will come any more.
+    /// The end of the output.
     Closed,
 }
 
-/// Waits at most so long for the next part of what is said.
+/// Waits for the next part of the output, up to this time.
 ///
 /// # Errors
-/// What `poll` or `read` say.
+/// Errors of `poll` or `read`.
 pub fn next_part(from: &mut (impl Read + AsFd), wait: Duration) -> Result<ChildOutput, Error> {
     let wait = Timespec::try_from(wait).ok();
     match poll(&mut [PollFd::new(from, PollFlags::IN)], wait.as_ref()) {
@@ -42,10 +42,10 @@ pub fn next_part(from: &mut (impl Read + AsFd), wait: Duration) -> Result<ChildO
     }
 }
 
-/// Starts a child that is heard, that dies with us, and that a Ctrl-C on the terminal does not reach: it is ours to hand on.
+/// Starts a child with piped output. It dies with us, and Ctrl-C on the terminal does not reach it: we forward that.
 ///
 /// # Errors
-/// What `spawn` says.
+/// Errors of `spawn`.
 pub fn start(command: &mut Command) -> Result<Child, Error> {
     let parent = std::process::id();
     command
@@ -53,7 +53,7 @@ pub fn start(command: &mut Command) -> Result<Child, Error> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
-    // SAFETY: between fork and exec it makes two system calls that take no memory.
+    // SAFETY: between fork and exec the closure makes two system calls that allocate no memory.
     unsafe { command.pre_exec(move || process::die_with(parent).map_err(Error::from_raw_os_error)) };
     command.spawn()
 }

@@ -1,4 +1,4 @@
-//! The rest before each run of a study: a fixed time, then until the machine has cooled where the file asks for that.
+//! Pauses before each run of a study: a fixed time, then until the machine has cooled down if the file requests it.
 
 use machine::duration_text;
 use machine::temperatures::{Temperature, hottest};
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::Study;
 
-/// The longest that a machine is waited for; a room that is too warm must not hold a study for ever.
+/// The maximum wait: a warm room must not block a study forever.
 pub const AT_MOST: Duration = Duration::from_secs(10 * 60);
-/// Between two looks.
+/// The time between two readings.
 const EACH: Duration = Duration::from_secs(1);
 
-/// Said once, where nothing can be watched.
+/// A note, reported once, if no sensor can be read.
 pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
     let nothing = hottest(session.root()).is_none();
     match (nothing, study.cool_to_c) {
@@ -28,7 +28,7 @@ pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
     }
 }
 
-/// Leaves the machine alone, then waits until it is cool enough. What the hottest sensor tells then; `None` where there is none.
+/// Pauses, then waits until the machine is cool enough. Returns the temperature of the hottest sensor; `None` without sensors.
 pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Temperature> {
     rest(study.cool_down, stop);
     let now = || hottest(session.root());
@@ -65,7 +65,7 @@ pub fn cool(session: &Session, study: &Study, stop: &AtomicBool) -> Option<Tempe
     Some(last)
 }
 
-/// Looks until it is cool enough, until nothing is told any more, or until the pause says that it is enough.
+/// Reads the temperature until it is low enough, no sensor reports any more, or the pause ends the wait.
 fn cooled(
     first: Temperature,
     limit_c: u8,
@@ -80,7 +80,7 @@ fn cooled(
     last
 }
 
-/// Leaves the machine alone for a while.
+/// Pauses for this time.
 pub fn rest(time: Duration, stop: &AtomicBool) {
     let begun = Instant::now();
     while !stop.load(Ordering::Relaxed) {
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// From the first of these, with so many pauses at most; how many were made.
+    /// Runs over these readings with at most this many pauses; returns the number of pauses.
     fn run(told: &[Option<i64>], patience: usize) -> (i64, usize) {
         let mut rest = told.iter().skip(1).copied();
         let mut pauses = 0;

@@ -1,4 +1,5 @@
-//! The directory of a study: `study.toml`, `study.json` and `CELL/N.json`. What is in it belongs together, or is refused.
+//! Reads and writes the directory of a study: `study.toml`, `study.json` and `CELL/N.json`. Rejects files that do not belong
+//! together.
 
 use crate::forecast::Forecast;
 use crate::study_file::refused;
@@ -11,25 +12,25 @@ use std::path::{Path, PathBuf};
 use study::heat::Heat;
 use study::{MOST_BYTES, Place, Record, Study, What};
 
-/// The longest `study.json`: 10,000 names of cells are less.
+/// The maximum size of `study.json`: 10,000 names of cells are smaller.
 const MOST_RECORD: u64 = 16 << 20;
 
-/// What a directory belongs to.
+/// The file that identifies the study.
 const RECORD: &str = "study.json";
 
-/// The longest result: what a port of a guest takes as well.
+/// The maximum size of a result, the same as for a guest's port.
 pub const MOST_RESULT: u64 = 64 << 20;
 
-/// The boots whose cells are not possible, and why. Without this file they are tried again.
+/// The boots whose cells are impossible, and why. Without this file they are tried again.
 const GIVEN_UP: &str = "not_possible.json";
 
-/// How warm the machine was before and after each run. Without this file, and of runs that it lacks, that is not known.
+/// The temperatures before and after each run. Runs that are missing in this file have unknown temperatures.
 const HEAT: &str = "temperatures.json";
 
-/// A boot that was given up.
+/// A boot that was abandoned.
 #[derive(Serialize, Deserialize)]
 pub struct GivenUp {
-    /// Its words.
+    /// Its boot line words.
     pub boot: String,
     /// Why.
     pub why: String,
@@ -44,15 +45,15 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The directory for a study that shall run: begun where there is none.
+    /// Opens or creates the directory for a study.
     ///
     /// # Errors
-    /// It belongs to something else, which is told, or cannot be written.
+    /// It belongs to something else, which the error names, or cannot be written.
     pub fn open(path: &Path, forecast: &Forecast, record: Record) -> Result<Directory, Failure> {
         Directory::of(path, &forecast.study, &forecast.bytes, record)
     }
 
-    /// As [`Directory::open`], for a study that this machine may not be able to run.
+    /// As [`Directory::open`], for a study that may be impossible on this machine.
     ///
     /// # Errors
     /// As [`Directory::open`].
@@ -76,10 +77,10 @@ impl Directory {
         Ok(directory)
     }
 
-    /// One that is there.
+    /// Opens an existing directory.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not the directory of a study.
     pub fn existing(path: &Path) -> Result<Directory, Failure> {
         let record = read_record(path)?;
         let toml = path.join("study.toml");
@@ -92,38 +93,38 @@ impl Directory {
         })
     }
 
-    /// Its name for people.
+    /// Its name for messages.
     pub fn name(&self) -> String {
         report::safe(&self.path.display().to_string())
     }
 
-    /// Where guests have their consoles, and the reasons of those that failed.
+    /// The directory of the guests' consoles, and of the reasons of failed guests.
     pub fn guests(&self) -> PathBuf {
         self.path.join("vm")
     }
 
-    /// The machine that its results are from.
+    /// The machine of its results.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// A result, to the letter.
+    /// The bytes of a result.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn bytes(&self, place: Place) -> Result<Vec<u8>, Failure> {
         Ok(input::bytes(&self.result(place), MOST_RESULT)?)
     }
 
-    /// Whether there is a file for this run.
+    /// Whether this run has a result file.
     pub fn has(&self, place: Place) -> bool {
         self.result(place).exists()
     }
 
-    /// Keeps a result: it appears under its name when it is whole.
+    /// Saves a result. The file appears only when it is complete.
     ///
     /// # Errors
-    /// It is no result of this study, or cannot be written.
+    /// It is not a result of this study, or cannot be written.
     pub fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.result(place);
         let recording =
@@ -136,10 +137,10 @@ impl Directory {
         Ok(output::write(&path, bytes)?)
     }
 
-    /// The runs whose results are there.
+    /// The runs that have results.
     ///
     /// # Errors
-    /// A file stands in the place of a result that is none of this study.
+    /// A result file that does not belong to this study.
     pub fn done(&self) -> Result<Vec<Place>, Failure> {
         let mut done = Vec::new();
         for cell in 0..self.study.cells.len() {
@@ -148,7 +149,7 @@ impl Directory {
         Ok(done)
     }
 
-    /// The results of a cell, in the order of the repetitions.
+    /// The results of a cell, ordered by repetition.
     ///
     /// # Errors
     /// As [`Directory::done`].
@@ -168,10 +169,10 @@ impl Directory {
         Ok(results)
     }
 
-    /// The boots that were given up.
+    /// The abandoned boots.
     ///
     /// # Errors
-    /// A file in its place that says something else.
+    /// An invalid file.
     pub fn given_up(&self) -> Result<Vec<GivenUp>, Failure> {
         let path = self.path.join(GIVEN_UP);
         if !path.exists() {
@@ -182,10 +183,10 @@ impl Directory {
             .map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
     }
 
-    /// Notes that the cells of a boot are not possible.
+    /// Records that the cells of a boot are impossible.
     ///
     /// # Errors
-    /// What writing met.
+    /// The write error.
     pub fn give_up(&self, boot: String, why: String) -> Result<(), Failure> {
         let mut all = self.given_up()?;
         all.push(GivenUp { boot, why });
@@ -193,10 +194,10 @@ impl Directory {
         Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
     }
 
-    /// How warm the machine was in the runs, as far as it was told.
+    /// The recorded temperatures of the runs.
     ///
     /// # Errors
-    /// A file in its place that says something else.
+    /// An invalid file.
     pub fn heats(&self) -> Result<Vec<Heat>, Failure> {
         let path = self.path.join(HEAT);
         if !path.exists() {
@@ -206,10 +207,10 @@ impl Directory {
         serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{HEAT}: {error}")))
     }
 
-    /// Notes how warm it was in one run; what was noted of this run before is replaced.
+    /// Records the temperatures of a run, and replaces its earlier record.
     ///
     /// # Errors
-    /// What writing met.
+    /// The write error.
     pub fn note_heat(&self, heat: Heat) -> Result<(), Failure> {
         let mut all = self.heats()?;
         all.retain(|other| (&other.cell, other.repetition) != (&heat.cell, heat.repetition));
@@ -224,7 +225,7 @@ impl Directory {
         self.path.join(name).join(format!("{}.json", place.block + 1))
     }
 
-    /// Whether a result is whole, and one of this cell.
+    /// Whether a result is complete and belongs to this cell.
     fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), String> {
         let Some(own) = &recording.own else {
             return Err("it was not measured by quietcore".to_owned());
@@ -277,10 +278,10 @@ impl Directory {
     }
 }
 
-/// The record of a directory that this study has begun; `None` where it has begun none.
+/// The record of a directory that this study has started; `None` if it has started none.
 ///
 /// # Errors
-/// The directory belongs to something else, which is told.
+/// The directory belongs to something else, which the error names.
 pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, Failure> {
     let toml = path.join("study.toml");
     if path.join(RECORD).exists() {
@@ -292,7 +293,7 @@ pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>,
         return read_record(path).map(Some);
     }
     let files = input::files_in(path)?.unwrap_or_default();
-    // Killed between the two, only the first of them is there.
+    // If the process was killed between the two writes, only the first file exists.
     let is_other =
         |file: &PathBuf| *file != toml || input::bytes(file, MOST_BYTES).ok().as_deref() != Some(bytes);
     let cells = study.cells.iter().map(|cell| path.join(&cell.name));
@@ -312,7 +313,7 @@ pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>,
     }
 }
 
-/// The same study has the same file, to the letter.
+/// Compares the study files: the same study has an identical file.
 fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), Failure> {
     if there == here {
         return Ok(());

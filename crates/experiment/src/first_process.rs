@@ -1,5 +1,4 @@
-//! quietcore as the first process of a guest that a study has made: it mounts, starts the part of the study that runs there,
-//! and switches off.
+//! Runs quietcore as PID 1 of a study's guest: mounts file systems, runs the guest's part of the study, and powers off.
 
 use crate::guest_task;
 use root::{Status, first};
@@ -7,10 +6,10 @@ use session::Reporter;
 use std::path::Path;
 use std::process::Command;
 
-/// As what the kernel starts it.
+/// The path at which the kernel starts it.
 pub const NAME: &str = "/init";
 
-/// Whether this process is the first of a guest that has a task.
+/// Whether this process is PID 1 of a guest with a task.
 #[must_use]
 pub fn is_init_of_a_guest() -> bool {
     std::process::id() == 1
@@ -18,7 +17,7 @@ pub fn is_init_of_a_guest() -> bool {
         && Path::new(guest_task::FILE).exists()
 }
 
-/// Does its work. The machine is off at the end.
+/// Runs the guest. The machine is powered off at the end.
 pub fn run(reporter: &dyn Reporter) -> Status {
     for error in first::mount_all() {
         reporter.note(&format!("{error}\n"));

@@ -1,4 +1,4 @@
-//! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
+//! Checks a study against this machine before anything runs: which CPUs it uses, and which of its cells are impossible here.
 
 use crate::study_file::{StudyFile, at};
 use machine::{CpuSet, Machine};
@@ -11,28 +11,28 @@ use session::own_process;
 use std::path::Path;
 use study::{Cell, LoadPlace, PARTITION, Study};
 
-/// With this reason a study's changes stand in the journal.
+/// The reason of a study's changes in the journal.
 pub const REASON: &str = "study";
 
 /// A study that can run here.
 pub struct Forecast {
-    /// What was asked for.
+    /// The study.
     pub study: Study,
     /// The bytes of its file.
     pub bytes: Vec<u8>,
-    /// The machine of now.
+    /// The current machine.
     pub machine: Machine,
-    /// CPUs that are measured.
+    /// The measured CPUs.
     pub cpus: CpuSet,
-    /// What is worth knowing before it runs.
+    /// Notes for the user before it runs.
     pub notes: Vec<String>,
 }
 
 impl Forecast {
-    /// Holds a study against this machine.
+    /// Checks a study against this machine.
     ///
     /// # Errors
-    /// As [`Forecast::unchecked`], and cells that are impossible.
+    /// As [`Forecast::unchecked`], and impossible cells.
     pub fn of(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
         let mut forecast = Forecast::unchecked(session, written, file)?;
         let (mut impossible, mut notes) = (Vec::new(), Vec::new());
@@ -51,10 +51,10 @@ impl Forecast {
         Ok(forecast)
     }
 
-    /// Holds all but the cells of a study against this machine.
+    /// Checks everything except the cells of a study against this machine.
     ///
     /// # Errors
-    /// CPUs and policies that are none, and partitions in the way.
+    /// Invalid CPUs and policies, and partitions in the way.
     pub fn unchecked(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
         let root = session.root();
         let machine = session.machine().with_tasks_and_interrupts(root);
@@ -70,10 +70,10 @@ impl Forecast {
         Forecast::on(written, file, machine, cpus)
     }
 
-    /// A study on a machine that is not this one.
+    /// A study on another machine.
     ///
     /// # Errors
-    /// A policy that is none.
+    /// An invalid policy.
     pub fn on(written: StudyFile, file: &Path, machine: Machine, cpus: CpuSet) -> Result<Forecast, Failure> {
         let StudyFile { study, bytes } = written;
         if let Some(policy) = &study.policy {
@@ -99,7 +99,7 @@ impl Forecast {
         })
     }
 
-    /// What is worth knowing of a cell on this machine, or why it is impossible here.
+    /// Notes about a cell on this machine, or why it is impossible here.
     ///
     /// # Errors
     /// The reason.
@@ -107,13 +107,13 @@ impl Forecast {
         possible(session, cell, &self.study, &self.cpus, &self.machine)
     }
 
-    /// The notes, one a line.
+    /// The notes, one per line.
     pub fn notes_text(&self) -> String {
         self.notes.iter().map(|note| format!("note: {note}\n")).collect()
     }
 }
 
-/// The intent of a cell with its CPUs.
+/// The intent of a cell, with its CPUs.
 pub fn with_cpus(session: &Session, intent: &Intent, cpus: &CpuSet) -> Intent {
     let mut intent = Intent {
         cpus: cpus.clone(),
@@ -123,7 +123,7 @@ pub fn with_cpus(session: &Session, intent: &Intent, cpus: &CpuSet) -> Intent {
     intent
 }
 
-/// CPUs for the load of a cell, where `rest` is what isolation leaves to everything else; without isolation it is nothing.
+/// CPUs for the load of a cell. `rest` is what isolation leaves to all other tasks; `None` without isolation.
 pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Root) -> CpuSet {
     let allowed = own_process::allowed(root);
     match (rest, study.load_place) {
@@ -133,7 +133,7 @@ pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Roo
     }
 }
 
-/// What is worth knowing of a cell, or why it is impossible.
+/// Notes about a cell, or why it is impossible.
 fn possible(
     session: &Session,
     cell: &Cell,
@@ -180,7 +180,7 @@ fn possible(
     Ok(notes)
 }
 
-/// A knob of a plan that changes nothing, although a partition can be without it.
+/// A knob of a plan that changes nothing, although it is optional in a partition.
 pub fn idle_knob(plan: &Plan) -> Option<&'static str> {
     let is_needed = |name: &str| plan::knobs::knob(name).is_some_and(|knob| !knob.needed.is_empty());
     let mut knobs = plan.knobs.iter();
@@ -211,7 +211,7 @@ fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), 
     ))
 }
 
-/// A partition of somebody else on the measured CPUs, or with our name, would be no part of any cell.
+/// Rejects partitions of others on the measured CPUs or with our name: they would not be part of any cell.
 pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), Failure> {
     for (intent, reason) in session.in_force_because() {
         let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();

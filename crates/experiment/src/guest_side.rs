@@ -1,5 +1,4 @@
-//! The part of a study that runs inside of a guest: the runs that it was given, each made as on any machine, each handed out as
-//! soon as it is there.
+//! Runs the part of a study inside a guest: makes the assigned runs as on any machine, and sends each result as soon as it exists.
 
 use crate::forecast::Forecast;
 use crate::guest_task::{FILE, GuestIdentity, GuestMessage, MOST_BYTES, Refusal, STUDY, Task};
@@ -12,10 +11,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::Place;
 
-/// Runs it.
+/// Runs the guest's task.
 ///
 /// # Errors
-/// No task, no port: this is no guest of a study.
+/// Without a task or a port, this is not a guest of a study.
 pub fn run(session: &Session) -> Result<Status, Failure> {
     let not_here = |why: String| {
         Failure::usage(
@@ -57,7 +56,7 @@ pub fn run(session: &Session) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// One run, where the cell is possible here. `None` when somebody stopped it.
+/// Makes one run, if the cell is possible here. `None` if it was stopped.
 fn one(
     session: &Session,
     forecast: &Forecast,

@@ -1,36 +1,36 @@
-//! What a guest of a study is told to do, and what it says: both sides read and write it here.
+//! Defines the task of a guest and its messages, read and written here for both sides.
 
 use guest::frames::framed;
 use serde::{Deserialize, Serialize};
 use study::Place;
 
-/// Where a guest finds its task.
+/// The path of the task in the guest.
 pub const FILE: &str = "/study/task.json";
 
-/// And the study.
+/// The path of the study.
 pub const STUDY: &str = "/study/study.toml";
 
-/// The command line that does the task.
+/// The command line that runs the task.
 pub const WORDS: [&str; 2] = ["study", "in-guest"];
 
-/// The longest task: all runs of a study.
+/// The maximum size of a task: all runs of a study.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// What a guest is told to do.
+/// The task of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// Measured CPUs: a list.
+    /// Measured CPUs, as a list.
     pub cpus: String,
-    /// The runs in their order: repetition and cell, from 0.
+    /// The runs in order, as repetition and cell, from 0.
     pub runs: Vec<[usize; 2]>,
 }
 
-/// What a guest is, by its own words.
+/// The identity that a guest reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestIdentity {
     /// The kernel's release.
     pub release: Option<String>,
-    /// Its boot line.
+    /// Its kernel command line.
     pub cmdline: Option<String>,
 }
 
@@ -43,12 +43,12 @@ pub struct Refusal {
     pub why: String,
 }
 
-/// What a guest says.
+/// A message of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestMessage {
-    /// It runs, and is this.
+    /// It has booted, with this identity.
     Up(GuestIdentity),
-    /// This run begins.
+    /// This run starts.
     Begins(Place),
     /// The result of a run.
     Result(Place, Vec<u8>),
@@ -59,7 +59,7 @@ pub enum GuestMessage {
 }
 
 impl GuestMessage {
-    /// As bytes on the port.
+    /// Encodes it for the port.
     pub fn frame(&self) -> Vec<u8> {
         let name = |word: &str, place: &Place| format!("{word}/{}/{}", place.block, place.cell);
         match self {
@@ -71,7 +71,7 @@ impl GuestMessage {
         }
     }
 
-    /// From a frame; `None` for one that is none of these.
+    /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<GuestMessage> {
         let mut words = name.split('/');
         let word = words.next()?;

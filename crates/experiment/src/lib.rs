@@ -1,7 +1,7 @@
 //! Runs studies: on this machine, across its restarts, in virtual machines, and on a remote host over ssh.
 //!
-//! The crate `study` makes cells and their order of a file. This one isolates, loads, measures and undoes for each run, keeps the
-//! results in a directory, and goes on where it stopped.
+//! The crate `study` derives cells and their order from a file. This one isolates, loads, measures and undoes for each run,
+//! saves the results in a directory, and continues an interrupted study.
 
 mod child_output;
 mod cooling;
@@ -38,5 +38,5 @@ pub use venue::{Venue, plan, run};
 pub use vm::VmOptions;
 pub use which_knob::{WhichKnobOptions, plan_which_knob, run_which_knob};
 
-/// Shows the results of a study. It is called as soon as they are there, which may be before the machine is restarted.
+/// Shows the results of a study. It is called as soon as they exist, which may be before the machine is rebooted.
 pub type ShowOutcome<'a> = dyn FnMut(&Outcome) + 'a;

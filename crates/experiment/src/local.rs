@@ -1,4 +1,4 @@
-//! A study on this machine, from the lock of studies to its results. One that restarts the machine continues in `reboots`.
+//! Runs a study on this machine, from its lock to its results. A study that reboots the machine continues in `reboots`.
 
 use crate::directory::{self, Directory};
 use crate::forecast::Forecast;
@@ -17,11 +17,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::Schedule;
 
-/// Where the lock of studies is: two at once would measure each other.
+/// The lock file of studies: two at once would measure each other.
 const LOCK: &str = "study";
 
-/// Continues the study that restarts this machine; `None` where none is under way. A study that cannot continue is ended: no
-/// user may be there to do it.
+/// Continues the study that reboots this machine; `None` if none is under way. A study that cannot continue is ended, because
+/// there may be no user to do it.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -37,7 +37,7 @@ pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status
     let resumed = StudyFile::read(&file).and_then(|study| {
         go_on(session, &out, Consent::Given, stop, show, || {
             match study.study().names_kernels() {
-                // What another kernel can do is not seen under this one: each boot finds it out.
+                // The features of another kernel are unknown under this one: each boot finds out.
                 true => Forecast::unchecked(session, study, &file),
                 false => Forecast::of(session, study, &file),
             }
@@ -46,7 +46,7 @@ pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status
     resumed.map(Some).inspect_err(|_| reboots::end(session))
 }
 
-/// Runs what is left of a study.
+/// Makes the remaining runs of a study.
 ///
 /// # Errors
 /// As [`crate::run`].
@@ -66,7 +66,7 @@ pub(crate) fn carry_out(
 /// Takes the lock of studies.
 ///
 /// # Errors
-/// Another study has it.
+/// Another study holds it.
 pub(crate) fn lock(session: &Session) -> Result<Lock, Failure> {
     session
         .made_state_in(LOCK)?
@@ -90,7 +90,7 @@ fn refuse_others() -> Result<(), Failure> {
     }
 }
 
-/// What the study is compared with is the machine without the changes that a killed study left.
+/// Undoes what a killed study left, then continues: the study must be compared with the original machine.
 fn go_on(
     session: &Session,
     out: &Path,
@@ -109,7 +109,7 @@ fn go_on(
     if reboots::under_way(session)?.is_some()
         && let Some(former) = directory::begun(out, &forecast.study, &forecast.bytes)?
     {
-        // What runs now may be there by mistake, which every boot is asked for: it is not what the study began with.
+        // The running kernel may be the wrong one, which every boot checks: the record keeps the first one.
         record.kernel = former.kernel;
     }
     let directory = Directory::open(out, &forecast, record)?;

@@ -1,4 +1,4 @@
-//! One measurement, by this same program as a child: it says its result only when it is whole.
+//! Runs one measurement in a child of the same program, which prints its result only when it is complete.
 
 use crate::child_output::{ChildOutput, next_part, start};
 use machine::CpuSet;
@@ -10,23 +10,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::Study;
 
-/// A signal that comes just before we wait is seen after so long.
+/// A signal that arrives just before we wait is noticed after this time.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What a measurement may take beyond its time, on a machine that is busy.
+/// How long a measurement may exceed its duration on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Measures, and gives the JSON of the result; `None` when somebody wants us to stop.
+/// Measures, and returns the JSON of the result; `None` if it was stopped.
 ///
 /// # Errors
-/// What the measurement said, or that it hangs.
+/// The error of the measurement, or that it hangs.
 pub fn measure(study: &Study, cpus: &CpuSet, stop: &AtomicBool) -> Result<Option<Vec<u8>>, Failure> {
     let mut command = Command::new("/proc/self/exe");
     command.args(arguments(study, cpus));
-    // A change is being made or taken back beside it, so it is not for the terminal to end.
+    // A change is being made or undone at the same time, so the terminal must not kill it.
     let mut child = start(&mut command).map_err(|error| failed(error.to_string()))?;
     let told = listen(&mut child, study.each, stop);
-    // Whatever came of it, nothing of it is left.
+    // Whatever the outcome, nothing of it is left running.
     if told.is_err() {
         let _ = child.kill();
     }
@@ -40,7 +40,7 @@ pub fn measure(study: &Study, cpus: &CpuSet, stop: &AtomicBool) -> Result<Option
         return Ok(None);
     }
     match status.code() {
-        // 1 is a result with a finding, which stands in it.
+        // Status 1 is a result that contains a finding.
         Some(0 | 1) if !bytes.is_empty() => Ok(Some(bytes)),
         _ => Err(told_by(&said, status.code())),
     }
@@ -70,7 +70,7 @@ fn arguments(study: &Study, cpus: &CpuSet) -> Vec<String> {
     words
 }
 
-/// All that it says until its end. Told to stop, it is told to end.
+/// Reads all output until the end. If we are to stop, sends it SIGTERM.
 fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8>, Failure> {
     let begun = Instant::now();
     let pid = child.id();
@@ -104,7 +104,7 @@ fn failed(why: String) -> Failure {
     )
 }
 
-/// The three lines of the child's error as ours.
+/// Converts the three lines of the child's error to ours.
 fn told_by(said: &str, code: Option<i32>) -> Failure {
     let line = |start: &str| {
         said.lines()

@@ -1,19 +1,19 @@
-//! A study with its directory, on the machine that runs it.
+//! Bundles a study with its directory, on the machine that runs it.
 
 use crate::directory::Directory;
 use crate::forecast::Forecast;
 use session::Session;
 use std::sync::atomic::AtomicBool;
 
-/// What every run of a study uses.
+/// The context of every run of a study.
 #[derive(Clone, Copy)]
 pub(crate) struct OpenStudy<'a> {
-    /// The machine, and where progress is reported.
+    /// The machine, which also receives progress.
     pub session: &'a Session,
     /// The study.
     pub forecast: &'a Forecast,
-    /// Where its results are.
+    /// The directory of its results.
     pub directory: &'a Directory,
-    /// Becomes true when the study is to stop.
+    /// Becomes true if the study is to stop.
     pub stop: &'a AtomicBool,
 }

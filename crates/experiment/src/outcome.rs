@@ -1,4 +1,4 @@
-//! What the results of a study show: every two cells that differ in one axis, side by side.
+//! Compares the results of a study: every two cells that differ in one axis, side by side.
 
 use crate::directory::{Directory, GivenUp};
 use compare::{Compared, Set, compared};
@@ -7,39 +7,39 @@ use root::Failure;
 use study::heat::{Heat, apart};
 use study::{Cell, Study};
 
-/// Two cells that differ in one axis, with what their repetitions show.
+/// Two cells that differ in one axis, and the comparison of their repetitions.
 pub struct ComparedPair<'a> {
-    /// The axis in which they differ.
+    /// The axis.
     pub axis: &'a str,
     /// Its level in the first cell.
     pub from: &'a str,
-    /// Its level in the other one.
+    /// Its level in the second cell.
     pub to: &'a str,
-    /// Names and levels of the other axes that have several.
+    /// Names and levels of the other axes with several levels.
     pub with: Vec<(String, String)>,
-    /// What the repetitions show.
+    /// The comparison.
     pub compared: Compared,
-    /// The least and the most of the runs of both cells, in thousandths of a degree Celsius, where that may be the reason.
+    /// The lowest and highest temperature of the runs of both cells, in thousandths of a degree Celsius, if that may be the reason.
     pub apart_mc: Option<[[i64; 2]; 2]>,
 }
 
-/// The results of a study, and what they show.
+/// The results of a study, and their comparison.
 pub struct Outcome<'a> {
-    /// Where they are.
+    /// Their directory.
     pub directory: &'a Directory,
-    /// Of each cell.
+    /// By cell.
     pub results: Vec<Vec<Recording>>,
     /// Every two cells that differ in one axis.
     pub pairs: Vec<ComparedPair<'a>>,
-    /// Boots whose cells are not possible.
+    /// Abandoned boots.
     pub given_up: Vec<GivenUp>,
 }
 
 impl<'a> Outcome<'a> {
-    /// Reads them.
+    /// Reads the results.
     ///
     /// # Errors
-    /// Results that are none of this study, or none at all.
+    /// Results that do not belong to this study, or no results.
     pub fn of(directory: &'a Directory) -> Result<Outcome<'a>, Failure> {
         let mut results: Vec<Vec<Recording>> = Vec::new();
         for cell in 0..directory.study.cells.len() {
@@ -69,20 +69,20 @@ impl<'a> Outcome<'a> {
         &self.directory.study
     }
 
-    /// How many runs have a result.
+    /// The number of runs with a result.
     #[must_use]
     pub fn done(&self) -> usize {
         self.results.iter().map(Vec::len).sum()
     }
 
-    /// How many runs the study has.
+    /// The number of runs of the study.
     #[must_use]
     pub fn runs(&self) -> usize {
         self.directory.study.cells.len() * self.directory.study.repetitions
     }
 }
 
-/// The results of a cell as a set; `None` where there is none.
+/// The results of a cell as a set; `None` if it has none.
 #[must_use]
 pub fn result_set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize) -> Option<Set<'a>> {
     let runs: Vec<&Recording> = results.get(place)?.iter().collect();

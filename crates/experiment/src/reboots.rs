@@ -1,7 +1,7 @@
-//! Studies whose cells need boots of their own, on this machine: what is measured in this boot, and which boot comes next.
+//! Runs studies whose cells need their own boots, on this machine: what is measured in this boot, and which boot comes next.
 //!
-//! Every step is on the disk before it is made, and every boot asks the same question anew (`study::next`); so a power cut is one
-//! more restart, and a line that the machine does not come up with is one more attempt, of which there are a few.
+//! Every step is saved on disk before it is made, and every boot evaluates the state again (`study::next`). So a power cut is
+//! one more reboot, and a boot line that fails to boot is one more attempt, of which there are a few.
 
 mod feasibility;
 mod unit;
@@ -26,16 +26,16 @@ use std::time::Duration;
 use study::{Boot, Here, Next, RebootAttempt, Schedule, Sitting, next};
 use unit::Resumes;
 
-/// Whether somebody said that this machine may be restarted.
+/// Whether the user has allowed reboots of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consent {
-    /// `--reboot` was said, now or when the study began.
+    /// `--reboot` was given, now or when the study started.
     Given,
-    /// Not.
+    /// It was not given.
     Missing,
 }
 
-/// What the boots of a study ask of this machine, one line each; nothing where none is needed.
+/// What the boots of a study require from this machine, one line each; empty if none is needed.
 pub(crate) fn text(forecast: &Forecast, schedule: &Schedule) -> String {
     if !forecast.study.needs_boots() {
         return String::new();
@@ -51,10 +51,10 @@ pub(crate) fn text(forecast: &Forecast, schedule: &Schedule) -> String {
     )
 }
 
-/// Looks whether a study may begin, or go on, that has this directory. Nothing is written.
+/// Checks whether a study with this directory may start or continue. Writes nothing.
 ///
 /// # Errors
-/// Another study is under way, no consent, or what is impossible here.
+/// Another study is under way, consent is missing, or something is impossible here.
 pub(crate) fn admit(
     session: &Session,
     forecast: &Forecast,
@@ -89,10 +89,10 @@ pub(crate) fn admit(
     }
 }
 
-/// Goes on with a study as far as this boot carries it: measures what belongs here, and restarts for what does not.
+/// Continues a study as far as possible in this boot: measures what belongs here, and reboots for the rest.
 ///
 /// # Errors
-/// What could not be noted, measured, chosen or put back.
+/// A step that could not be saved, measured, selected or restored.
 pub(crate) fn go_on(
     open: &OpenStudy,
     out: &Path,
@@ -159,7 +159,7 @@ pub(crate) fn go_on(
     finish(open, schedule, show)
 }
 
-/// Notes that the study has begun, where it is not under way yet.
+/// Records the start of the study, if it is not under way yet.
 fn begin(session: &Session, out: &str) -> Result<(), Failure> {
     if under_way(session)?.is_some() {
         return Ok(());
@@ -171,7 +171,7 @@ fn begin(session: &Session, out: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the boots out of the schedule that an earlier call gave up.
+/// Removes boots from the schedule that an earlier call abandoned.
 fn skip_given_up(open: &OpenStudy, schedule: &mut Schedule) -> Result<(), Failure> {
     for given_up in open.directory.given_up()? {
         for (place, boot) in open.forecast.study.boots.iter().enumerate() {
@@ -183,7 +183,7 @@ fn skip_given_up(open: &OpenStudy, schedule: &mut Schedule) -> Result<(), Failur
     Ok(())
 }
 
-/// Runs what belongs to this boot. A boot whose runs fail is given up.
+/// Makes the runs of this boot. A boot whose runs fail is abandoned.
 fn measure(
     open: &OpenStudy,
     schedule: &mut Schedule,
@@ -197,7 +197,7 @@ fn measure(
     };
     match runs::run_all(open, schedule, bounds) {
         Ok(end) => Ok(end),
-        // No user may be there to read it, and the other boots can still be measured.
+        // There may be no user to read the error, and the other boots can still be measured.
         Err(error) => {
             open.session.error(&error);
             give_up(open, schedule, sitting, format!("{}: {}", error.what, error.why))?;
@@ -206,7 +206,7 @@ fn measure(
     }
 }
 
-/// Chooses the boot that comes next, and restarts the machine.
+/// Selects the next boot, and reboots the machine.
 fn restart(open: &OpenStudy, schedule: &Schedule, sitting: Sitting, boot: &Boot) -> Result<(), Failure> {
     if !boot.is_plain() {
         once::choose_once(open.session, &entry(boot, &open.forecast.cpus))?;
@@ -220,7 +220,7 @@ fn restart(open: &OpenStudy, schedule: &Schedule, sitting: Sitting, boot: &Boot)
     unit::restart(open.session, &text)
 }
 
-/// Puts everything back, shows what there is, and sees to it that the machine returns to its own line.
+/// Restores everything, shows the results, and returns the machine to its own boot line.
 fn finish(open: &OpenStudy, schedule: &Schedule, show: &mut ShowOutcome) -> Result<Status, Failure> {
     let left = put_back(open.session)?;
     if schedule.done() > 0 {
@@ -245,7 +245,7 @@ fn budget_used(session: &Session, schedule: &Schedule) {
     ));
 }
 
-/// Ends a study that cannot go on: nobody may be there, and a machine must not stay on a line that was meant for one boot.
+/// Ends a study that cannot continue. There may be no user, and a machine must not keep a line that was meant for one boot.
 pub(crate) fn end(session: &Session) {
     if !matches!(under_way(session), Ok(Some(_))) {
         return;
@@ -258,7 +258,7 @@ pub(crate) fn end(session: &Session) {
     back_to_own_line(session);
 }
 
-/// Says, or sees to it, that the machine comes back to the line that it always has.
+/// Returns the machine to its permanent boot line, or reports how.
 fn back_to_own_line(session: &Session) {
     if !once::is_once(&running_line(session)) {
         return;
@@ -273,7 +273,7 @@ fn back_to_own_line(session: &Session) {
     }
 }
 
-/// Says so where this boot has a line of the study still.
+/// Reports if this boot still has a line of the study.
 pub fn note_line(session: &Session) {
     if once::is_once(&running_line(session)) {
         session.note("this boot has the study's line still; the next one has the machine's own\n");
@@ -295,7 +295,7 @@ fn give_up(open: &OpenStudy, schedule: &mut Schedule, sitting: Sitting, why: Str
     Ok(())
 }
 
-/// What the loader's entry for a boot has.
+/// The loader entry for a boot.
 fn entry(boot: &Boot, cpus: &CpuSet) -> OneBoot {
     OneBoot {
         words: boot.words_for(cpus),
@@ -316,7 +316,7 @@ fn tried(under_way: &UnderWay) -> Vec<RebootAttempt> {
     under_way.restarts.iter().map(one).collect()
 }
 
-/// The same directory after a restart, from wherever it is asked for.
+/// The absolute path of the directory, valid after a reboot and from any working directory.
 fn absolute(out: &Path) -> Result<String, Failure> {
     let path = std::path::absolute(out).ok();
     let text = path.and_then(|path| path.to_str().map(str::to_owned));

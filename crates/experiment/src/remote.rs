@@ -1,7 +1,8 @@
-//! `study run --on HOST`: the study runs on another machine, which needs a shell and the server of ssh, and its results come here.
+//! Implements `study run --on HOST`: the study runs on another machine, which needs a shell and an ssh server. The results
+//! are copied here.
 //!
-//! That machine conducts its study by itself; the link only hands out what is there. So a link that breaks disturbs nothing, and
-//! this directory is the only one that has to last.
+//! That machine runs its study independently; the link only transfers results. So a broken link disturbs nothing, and only
+//! the directory here has to be permanent.
 
 mod board;
 mod board_side;
@@ -24,54 +25,54 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::Study;
 
-/// How the name of our directory on a board begins.
+/// The prefix of our directory's name on a board.
 const DIRECTORY: &str = ".quietcore-study-";
 
-/// The longest program.
+/// The maximum size of the program.
 const MOST_PROGRAM: u64 = 512 << 20;
 
-/// How long a board may be silent beyond what its runs take.
+/// How long a board may be silent beyond the duration of its runs.
 const SILENCE: Duration = Duration::from_secs(240);
 
-/// Whether what was made on a board stays there when the study has ended.
+/// Whether our files stay on a board after the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardFiles {
-    /// It stays.
+    /// They stay.
     Kept,
-    /// It is removed.
+    /// They are removed.
     Removed,
 }
 
 /// The machine that a study runs on, over ssh.
 #[derive(Clone, Debug)]
 pub struct BoardOptions {
-    /// Its name, as ssh knows it.
+    /// Its host name for ssh.
     pub host: String,
-    /// How ssh is called, as a shell reads it; without it `ssh`.
+    /// The ssh command, as shell text; by default `ssh`.
     pub ssh: Option<String>,
-    /// The static quietcore that runs there, of the same version; without it this one.
+    /// The static quietcore to run there, of the same version; by default this one.
     pub program: Option<PathBuf>,
-    /// The directory there in which ours is made; without it where a login begins.
+    /// The parent of our directory there; by default the login directory.
     pub above: Option<String>,
-    /// Whether what was made there stays.
+    /// Whether our files stay.
     pub files: BoardFiles,
-    /// How long it may be silent or out of reach beyond three times what a run takes.
+    /// How long it may be silent or unreachable, beyond three times the duration of a run.
     pub patience: Option<Duration>,
 }
 
-/// What this program does on a board.
+/// The role of this program on a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Sends what a study reports.
+    /// Sends the progress and results of a study.
     Follow,
-    /// Runs it.
+    /// Runs the study.
     Conduct,
 }
 
-/// Does what a board is asked to do. `out` is the link.
+/// Performs the role. `out` is the link.
 ///
 /// # Errors
-/// This is no board, or what fails there.
+/// This is not a board, or a failure there.
 pub fn on_board(
     session: &Session,
     role: Role,
@@ -84,7 +85,7 @@ pub fn on_board(
     }
 }
 
-/// Refuses what can only be said of this machine.
+/// The error for a plan that depends on another machine.
 pub fn no_plan() -> Failure {
     Failure::usage(
         "what a study makes on another machine is not known here",
@@ -93,10 +94,10 @@ pub fn no_plan() -> Failure {
     )
 }
 
-/// Runs what is left of a study there, and has the results here.
+/// Makes the remaining runs of a study there, and copies the results here.
 ///
 /// # Errors
-/// What is wrong with the study or its directory, a board that cannot be reached or cannot run it, and what failed there.
+/// Errors in the study or its directory, a board that is unreachable or cannot run it, and failures there.
 pub fn carry_out(
     session: &Session,
     run: &StudyRun,
@@ -172,7 +173,7 @@ pub fn carry_out(
             Ok(Status::Failed)
         }
         Err(error) => {
-            // A program that cannot do its work there is nothing to come back to.
+            // A program that cannot run there need not be kept for later.
             if board.ours == Ours::Program {
                 clear(&board, &mut note, options.files)?;
             }
@@ -181,8 +182,8 @@ pub fn carry_out(
     }
 }
 
-/// A board that restarts between its runs would need this program to be started there again, by its own unit, in a directory
-/// that is ours to remove.
+/// Rejects studies with reboots. A board that reboots between its runs would need its own unit to start this program again,
+/// from a directory that we are going to remove.
 fn refuse_boots(study: &Study, consent: Consent) -> Result<(), Failure> {
     if consent == Consent::Missing && !study.needs_boots() {
         return Ok(());
@@ -195,7 +196,7 @@ fn refuse_boots(study: &Study, consent: Consent) -> Result<(), Failure> {
     ))
 }
 
-/// Which machine the results are from, or are to be from.
+/// The machine that the results are from, or will be from.
 fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<Note, Failure> {
     let other = |whose: &str| {
         Failure::usage(
@@ -235,7 +236,7 @@ fn is_whole(directory: &Directory) -> Result<bool, Failure> {
     Ok(directory.done()?.len() == runs)
 }
 
-/// Leaves nothing of ours there, unless it is to stay.
+/// Removes our files there, unless they are to stay.
 fn clear(board: &Board, note: &mut Note, files: BoardFiles) -> Result<(), Failure> {
     let place = format!("{}:{}", board.host(), report::safe(&board.there.text()));
     if files == BoardFiles::Kept {

@@ -1,4 +1,4 @@
-//! The runs, one after the other: make the cell, measure, and give the machine back, whatever happens in between.
+//! Makes the runs one after another: creates the cell, measures, and restores the machine, whatever happens in between.
 
 use crate::forecast::{Forecast, REASON, idle_knob, load_cpus, with_cpus};
 use crate::open_study::OpenStudy;
@@ -18,30 +18,30 @@ use std::time::{Duration, Instant};
 use study::heat::Heat;
 use study::{Cell, Schedule, Sitting};
 
-/// How it ended.
+/// Why the runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunsEnd {
-    /// Every run is done that was asked for.
+    /// Every requested run is done.
     Done,
-    /// Somebody stopped it.
+    /// They were stopped.
     Interrupted,
     /// The next run does not fit into the budget.
     BudgetUsed,
 }
 
-/// How much of a schedule is run.
+/// The limits of the runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Only the runs of this boot.
     pub within: Option<Sitting>,
-    /// The time for all of them.
+    /// The time for all runs.
     pub budget: Option<Duration>,
 }
 
-/// Runs what is left, within these bounds.
+/// Makes the remaining runs within these limits.
 ///
 /// # Errors
-/// A run that failed. The machine is as before, or the error says what is not.
+/// A run that failed. The machine is restored, or the error names what is not.
 pub fn run_all(
     open: &OpenStudy,
     schedule: &mut Schedule,
@@ -68,7 +68,7 @@ pub fn run_all(
         if stop.load(Ordering::Relaxed) {
             return Ok(RunsEnd::Interrupted);
         }
-        // One run at least, so that every call gets further.
+        // At least one run, so that every call makes progress.
         let would_take = begun.elapsed().saturating_add(schedule.one());
         if schedule.done() > done_before && budget.is_some_and(|budget| would_take > budget) {
             return Ok(RunsEnd::BudgetUsed);
@@ -105,10 +105,10 @@ pub fn run_all(
     Ok(RunsEnd::Done)
 }
 
-/// Takes back what a study that was killed left; says so.
+/// Undoes what a killed study left; returns a message about it.
 ///
 /// # Errors
-/// It could not be taken back.
+/// The undo failed.
 pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
     if !session
         .in_force_because()
@@ -123,10 +123,10 @@ pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
     ))
 }
 
-/// One run. `None` when somebody stopped it.
+/// Makes one run. `None` if it was stopped.
 ///
 /// # Errors
-/// The cell cannot be made, or not be measured. The machine is as before, or the error says what is not.
+/// The cell cannot be created or measured. The machine is restored, or the error names what is not.
 pub fn run_one(
     session: &Session,
     forecast: &Forecast,
@@ -149,7 +149,7 @@ pub fn run_one(
         stop,
     );
     let back = isolated.map_or(Ok(()), |isolated| isolated.end(session));
-    // What is not as before matters more than why a measurement failed.
+    // An incomplete undo matters more than why a measurement failed.
     back.and(measured)
 }
 
@@ -180,7 +180,7 @@ fn measure(
     }
 }
 
-/// A partition that stands for one run. The guard takes it back when this process is killed.
+/// A partition for one run. The guard undoes it if this process is killed.
 struct Isolated {
     guard: Guard,
     housekeeping: CpuSet,
@@ -226,7 +226,7 @@ impl Isolated {
     }
 
     fn end(self, session: &Session) -> Result<(), Failure> {
-        // The runs that follow need the machine as it was, so this undo waits as long as its guard would.
+        // The following runs need the original machine, so this undo waits as long as its guard would.
         let back = session.lock_however_long().and_then(|changing| {
             undo(&changing, &mut |line| {
                 session.note(&format!("left alone: {line}\n"))
@@ -239,7 +239,8 @@ impl Isolated {
     }
 }
 
-/// A cell that asks about knobs is made of exactly those that its name says. The forecast found that earlier, and the machine may have changed since.
+/// Rejects a cell whose knobs change nothing: it must consist of exactly the knobs in its name. The forecast checked that
+/// earlier, and the machine may have changed since.
 fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
     match idle_knob(plan) {
         None => Ok(()),

@@ -1,10 +1,10 @@
-//! The file that describes a study, with the bytes that it was read from.
+//! Reads the file that describes a study, and keeps its bytes.
 
 use root::{Failure, Status, input};
 use std::path::Path;
 use study::{MOST_BYTES, SourceText, Study, StudyError, parse};
 
-/// A study and the bytes that it was read from.
+/// A study and its bytes.
 pub struct StudyFile {
     pub(crate) study: Study,
     pub(crate) bytes: Vec<u8>,
@@ -14,7 +14,7 @@ impl StudyFile {
     /// Reads a file.
     ///
     /// # Errors
-    /// Wrong usage: no such file, or one that is no study, with the line.
+    /// A usage error: the file does not exist, or is not a study, with the line.
     pub fn read(file: &Path) -> Result<StudyFile, Failure> {
         let bytes = input::bytes(file, MOST_BYTES).map_err(|error| Failure {
             status: Status::Usage,
@@ -25,10 +25,10 @@ impl StudyFile {
         Ok(StudyFile { study, bytes })
     }
 
-    /// A study that was generated from options, as the file that it will be.
+    /// A study that was generated from options, in the form of a file.
     ///
     /// # Errors
-    /// What of it cannot be.
+    /// Invalid options.
     pub fn generated(text: String) -> Result<StudyFile, Failure> {
         let study = parse(text.as_bytes())
             .map_err(|error| Failure::usage("there is no such study", error.what, error.next))?;
@@ -48,7 +48,7 @@ impl StudyFile {
         &self.bytes
     }
 
-    /// Replaces the CPUs that its file names.
+    /// Replaces the CPUs of the file.
     pub(crate) fn measure_on(&mut self, cpus: &str) {
         cpus.clone_into(&mut self.study.cpus.text);
     }
@@ -59,7 +59,7 @@ impl StudyFile {
     }
 }
 
-/// The error about a file that is no study.
+/// The error for a file that is not a study.
 pub(crate) fn refused(file: &Path, error: StudyError) -> Failure {
     let file = report::safe(&file.display().to_string());
     Failure::usage(
@@ -69,7 +69,7 @@ pub(crate) fn refused(file: &Path, error: StudyError) -> Failure {
     )
 }
 
-/// An error with the file and the line that it is about.
+/// Adds the file and the line to an error.
 pub(crate) fn at(file: &Path, said: &SourceText, error: Failure) -> Failure {
     Failure {
         what: format!(

@@ -1,31 +1,31 @@
-//! What a study makes before anything runs: its cells, their order, its boots, and how long it takes.
+//! Plans a study before anything runs: its cells, their order, its boots, and its duration.
 
 use crate::forecast::Forecast;
 use crate::reboots;
 use session::Session;
 use study::{Record, Schedule};
 
-/// A study with its order, compared with the machine that it is to run on.
+/// A study with its order, checked against the machine that it is to run on.
 pub struct StudyPlan {
     /// The study on its machine.
     pub forecast: Forecast,
     /// The order of its runs.
     pub schedule: Schedule,
-    /// What its boots need, for people, one line each.
+    /// The requirements of its boots, one line each.
     pub boots: String,
-    /// What is worth knowing before it runs.
+    /// Notes for the user before it runs.
     pub notes: Vec<String>,
 }
 
 impl StudyPlan {
-    /// What its results would belong to.
+    /// The record of its results.
     #[must_use]
     pub fn record(&self) -> Record {
         record(&self.forecast)
     }
 }
 
-/// The plan of a study on this machine.
+/// Plans a study on this machine.
 pub(crate) fn here(session: &Session, forecast: Forecast) -> StudyPlan {
     let schedule = Schedule::new(&forecast.study, []);
     let impossible = reboots::impossible(session, &forecast);
@@ -44,7 +44,7 @@ pub(crate) fn here(session: &Session, forecast: Forecast) -> StudyPlan {
     }
 }
 
-/// What the results of a study belong to.
+/// The record of a study's results.
 pub(crate) fn record(forecast: &Forecast) -> Record {
     Record::new(
         &forecast.study,

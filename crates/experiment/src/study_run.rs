@@ -1,4 +1,4 @@
-//! What a command asks to be run.
+//! Defines the study that a command runs.
 
 use crate::{Consent, StudyFile};
 use std::path::Path;
@@ -11,6 +11,6 @@ pub struct StudyRun<'a> {
     pub file: &'a Path,
     /// The directory of the results.
     pub out: &'a Path,
-    /// Whether this machine may be restarted.
+    /// Whether this machine may be rebooted.
     pub consent: Consent,
 }

@@ -1,4 +1,4 @@
-//! Where a study runs, and its plan and its runs there.
+//! Selects where a study runs, and plans and runs it there.
 
 use crate::forecast::Forecast;
 use crate::remote::BoardOptions;
@@ -14,16 +14,16 @@ use std::path::Path;
 pub enum Venue {
     /// On this machine.
     Here,
-    /// In virtual machines that QEMU runs on this machine, which is not changed.
+    /// In virtual machines of QEMU on this machine, which is not changed.
     Vm(VmOptions),
     /// On another machine, over ssh.
     Board(BoardOptions),
 }
 
-/// Computes what a study makes where it is to run. Nothing runs.
+/// Plans a study for this place. Runs nothing.
 ///
 /// # Errors
-/// A study that is impossible there, or a place of which that is not known here.
+/// A study that is impossible there, or a place that cannot be planned from here.
 pub fn plan(session: &Session, study: StudyFile, file: &Path, venue: &Venue) -> Result<StudyPlan, Failure> {
     match venue {
         Venue::Here => Ok(study_plan::here(session, Forecast::of(session, study, file)?)),
@@ -32,10 +32,10 @@ pub fn plan(session: &Session, study: StudyFile, file: &Path, venue: &Venue) -> 
     }
 }
 
-/// Runs what is left of a study.
+/// Makes the remaining runs of a study.
 ///
 /// # Errors
-/// A study that is impossible there, a directory of something else, or a run that failed.
+/// A study that is impossible there, a directory of another study, or a run that failed.
 pub fn run(
     session: &Session,
     venue: &Venue,

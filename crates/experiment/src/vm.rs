@@ -1,5 +1,5 @@
-//! `study run --in vm`: every boot of a study is a virtual machine of its own, which QEMU of this machine runs. This machine is
-//! not changed.
+//! Implements `study run --in vm`: every boot of a study is a separate virtual machine, run by QEMU on this machine. This
+//! machine is not changed.
 
 mod accelerator;
 mod archive;
@@ -25,25 +25,25 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::Schedule;
 
-/// What the virtual machines of a study are. What is not named has its usual value.
+/// The options of a study's virtual machines. `None` selects the default.
 #[derive(Clone, Debug, Default)]
 pub struct VmOptions {
-    /// The kernel (bzImage) of boots for which the study names none.
+    /// The kernel (bzImage) for boots without a kernel in the study.
     pub kernel: Option<PathBuf>,
     /// CPUs of each machine.
     pub cpus: Option<u32>,
     /// Memory of each machine.
     pub memory_mib: Option<u32>,
-    /// The static quietcore that measures there, of the same version; without it this one.
+    /// The static quietcore that measures there, of the same version; by default this one.
     pub program: Option<PathBuf>,
-    /// How long a machine may be silent beyond three times what a run takes.
+    /// How long a machine may be silent, beyond three times the duration of a run.
     pub patience: Option<Duration>,
 }
 
-/// Computes what would run.
+/// Plans the study.
 ///
 /// # Errors
-/// What is missing here, and what is wrong with the study.
+/// Missing requirements, and errors in the study.
 pub fn plan(study: StudyFile, file: &Path, options: &VmOptions) -> Result<StudyPlan, Failure> {
     let bench = Bench::set_up(options, &study)?;
     let forecast = bench.foresee(study, file)?;
@@ -73,10 +73,10 @@ pub fn plan(study: StudyFile, file: &Path, options: &VmOptions) -> Result<StudyP
     })
 }
 
-/// Runs what is left of a study.
+/// Makes the remaining runs of a study.
 ///
 /// # Errors
-/// What is missing here, what is wrong with the study, a directory of something else, and QEMU that cannot be started.
+/// Missing requirements, errors in the study, a directory of another study, and a QEMU that cannot be started.
 pub fn carry_out(
     session: &Session,
     run: StudyRun,
@@ -88,7 +88,7 @@ pub fn carry_out(
     let forecast = bench.foresee(run.study, run.file)?;
     let _lock = match root::process::ids().0 {
         0 => Some(lock(session)?),
-        // Who is not root has no place for a lock, and no study on this machine to disturb.
+        // Without root there is no place for a lock, and no study on this machine to disturb.
         _ => None,
     };
     session.note(&forecast.notes_text());

@@ -1,4 +1,4 @@
-//! `study which-knob`: a study written for the user, from the knobs that the plan of a partition has on this machine.
+//! Implements `study which-knob`: generates a study from the knobs that the plan of a partition has on this machine.
 
 use crate::forecast::{Forecast, refuse_neighbours, with_cpus};
 use crate::local::carry_out;
@@ -13,29 +13,29 @@ use std::path::PathBuf;
 use study::which_knob::{Candidates, least_repetitions, matrix};
 use study::{Experiment, PARTITION};
 
-/// Two more repetitions than can show anything at all: those show only what never overlaps.
+/// Two repetitions more than the minimum that can show anything: the minimum shows only differences without any overlap.
 const BEYOND_LEAST: usize = 2;
 
-/// Which knobs are asked about, and how each cell is measured.
+/// Which knobs are studied, and how each cell is measured.
 #[derive(Clone, Debug)]
 pub struct WhichKnobOptions {
     /// The profile of the plan.
     pub profile: Profile,
-    /// Knobs that the plan takes too, as `apply --with` has them.
+    /// Additional knobs of the plan, as with `apply --with`.
     pub with: Vec<String>,
-    /// Knobs that it leaves out.
+    /// Knobs that the plan omits.
     pub without: Vec<String>,
-    /// The knobs that are asked about; all of the plan where none are named.
+    /// The studied knobs; by default all of the plan.
     pub knobs: Option<Vec<String>>,
-    /// How often each cell is run; without it, enough to show a difference over all knobs.
+    /// The number of runs of each cell; by default enough to show a difference over all knobs.
     pub repetitions: Option<usize>,
-    /// What is measured. Its repetitions are replaced by those above.
+    /// The measurement. Its repetitions are replaced by those above.
     pub experiment: Experiment,
     /// The directory of the results.
     pub out: PathBuf,
 }
 
-/// Computes what such a study makes. Nothing runs.
+/// Plans such a study. Runs nothing.
 ///
 /// # Errors
 /// As [`crate::plan`], and knobs that do not exist or that cannot be studied.
@@ -45,7 +45,7 @@ pub fn plan_which_knob(session: &Session, options: &WhichKnobOptions) -> Result<
     Ok(study_plan::here(session, forecast(session, options, &full)?))
 }
 
-/// Runs what is left of such a study.
+/// Makes the remaining runs of such a study.
 ///
 /// # Errors
 /// As [`plan_which_knob`] and [`crate::run`].
@@ -61,14 +61,14 @@ pub fn run_which_knob(
     })
 }
 
-/// The plan that is asked about, without CPUs.
+/// The studied plan, without CPUs.
 fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
     let profile = options.profile;
     let mut full = Intent::new(PartitionName::new(PARTITION)?, CpuSet::new(), profile);
     options.with.iter().try_for_each(|knob| full.take(knob))?;
     options.without.iter().try_for_each(|knob| full.leave_out(knob))?;
     for knob in options.knobs.iter().flatten() {
-        // Refuses what there is not, and what no partition can be without.
+        // Rejects knobs that do not exist, and knobs that a partition requires.
         Intent::new(full.name.clone(), CpuSet::new(), profile).leave_out(knob)?;
     }
     if let Some(policy) = &options.experiment.policy {
@@ -78,7 +78,7 @@ fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
     Ok(full)
 }
 
-/// The study on the machine of now.
+/// The study on the current machine.
 fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Result<Forecast, Failure> {
     let root = session.root();
     let machine = session.machine().with_tasks_and_interrupts(root);
@@ -108,7 +108,7 @@ fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Res
     Ok(forecast)
 }
 
-/// The knobs of a plan that can be asked about, and why the others cannot.
+/// The knobs of a plan that can be studied, and why the others cannot.
 fn candidates(
     plan: &Plan,
     full: &Intent,

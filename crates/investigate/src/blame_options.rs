@@ -1,4 +1,4 @@
-//! What `blame` is to watch, for how long, and how it traces.
+//! Defines what `blame` watches, for how long, and how it traces.
 
 use crate::trace_clock::TraceClock;
 use blame::Keep;
@@ -9,54 +9,54 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 use tracing::ipi_senders::Kprobes;
 
-/// How long a run takes that has no other end.
+/// The duration of a run without another end.
 pub const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 
-/// The longest gaps of each CPU: the screen draws them, and the function tracer explains them.
+/// The number of longest gaps per CPU that the screen draws and the function tracer explains.
 pub const LONGEST_GAPS: usize = 3;
 
 /// Options of every run of `blame`.
 #[derive(Clone, Debug)]
 pub struct BlameOptions {
-    /// The CPUs: an expression. Without it the run chooses them.
+    /// The CPUs, as an expression. By default the run chooses them.
     pub cpus: Option<String>,
-    /// How long the run takes. Without it 10 seconds, or as long as a command runs.
+    /// The duration of the run. By default 10 seconds, or as long as a command runs.
     pub duration: Option<Duration>,
     /// The run ends at the first gap of this length.
     pub until: Option<Duration>,
-    /// Which gaps the report has one by one.
+    /// Which gaps the report lists individually.
     pub detail: GapDetail,
-    /// Memory for events that are not attributed yet, in bytes. With [`GapDetail::All`] the gaps take half of it.
+    /// Memory for events that are not yet attributed, in bytes. With [`GapDetail::All`] the gaps take half of it.
     pub memory_bytes: usize,
     /// The kernel's trace buffer of each CPU, in KiB.
     pub buffer_kib: u64,
-    /// The clock of gaps and events. Without it the best one that the trace has.
+    /// The clock of gaps and events. By default the best one that the trace supports.
     pub clock: Option<TraceClock>,
-    /// Trace the kernel's functions too.
+    /// Trace kernel functions too.
     pub functions: Option<FunctionOptions>,
     /// Whether kprobes may replace events that the kernel lacks.
     pub kprobes: Kprobes,
 }
 
-/// Which gaps the report has one by one.
+/// Which gaps the report lists individually.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GapDetail {
-    /// The longest of each CPU.
+    /// The longest gaps of each CPU.
     Longest,
-    /// All for which there is memory, from the first.
+    /// All gaps that fit in memory, from the first.
     All,
 }
 
-/// How the kernel's functions are traced.
+/// How kernel functions are traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FunctionOptions {
-    /// How deep calls are followed; all of them without it.
+    /// The maximum call depth; unlimited by default.
     pub depth: Option<u32>,
 }
 
 /// Options of a run with a probe.
 pub struct ProbeOptions<'a> {
-    /// The shortest gap that counts.
+    /// The minimum length of a gap.
     pub threshold: Duration,
     /// Sets policy and priority of a sampler.
     pub policy: &'a dyn Fn(&mut Lane),
@@ -67,7 +67,7 @@ pub struct ProbeOptions<'a> {
 /// A process that already runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessOptions {
-    /// Its number, or that of one of its threads.
+    /// Its PID, or the TID of one of its threads.
     pub pid: u32,
     /// Which of its threads.
     pub scope: ThreadScope,
@@ -87,11 +87,11 @@ pub enum ThreadScope {
 pub struct CommandOptions<'a> {
     /// Program and arguments.
     pub command: Vec<OsString>,
-    /// Where its standard output goes; without it to our own.
+    /// Where its standard output goes; by default to our own.
     pub stdout: Option<BorrowedFd<'a>>,
 }
 
-/// Where a run is, for the display of progress.
+/// The stage of a run, for the progress display.
 pub enum Stage<'a> {
     /// The run watches these CPUs from now on.
     Started(&'a CpuSet),
@@ -102,7 +102,7 @@ pub enum Stage<'a> {
 }
 
 impl BlameOptions {
-    /// Which gaps of each CPU the attribution keeps. All CPUs get the same part of the memory.
+    /// Which gaps of each CPU the attribution keeps. All CPUs get an equal share of the memory.
     pub(crate) fn keep(&self, cpus: usize) -> Keep {
         match self.detail {
             GapDetail::Longest => Keep::Longest(LONGEST_GAPS),
@@ -110,7 +110,7 @@ impl BlameOptions {
         }
     }
 
-    /// Memory for events that wait for their attribution, in bytes.
+    /// Memory for events that wait for attribution, in bytes.
     pub(crate) const fn waiting_bytes(&self) -> usize {
         match self.detail {
             GapDetail::Longest => self.memory_bytes,
@@ -118,7 +118,7 @@ impl BlameOptions {
         }
     }
 
-    /// The length that ends the run, in nanoseconds.
+    /// The gap length that ends the run, in nanoseconds.
     pub(crate) fn limit_ns(&self) -> Option<u64> {
         self.until.map(machine::nanoseconds)
     }

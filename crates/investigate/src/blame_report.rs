@@ -1,4 +1,4 @@
-//! The report of `blame`: who had the CPUs, what would stop that, and what was missing for the answer.
+//! Defines the report of `blame`: what took the CPUs, what would stop it, and what evidence was missing.
 
 use crate::child::ExitReason;
 use crate::event_stream::TraceEnd;
@@ -15,11 +15,11 @@ use tracing::ipi_senders::SendersReport;
 /// The program that was watched.
 #[derive(Clone, Debug, Serialize)]
 pub struct WatchedProgram {
-    /// Its process, or the one thread.
+    /// Its PID, or the TID of the one thread.
     pub pid: u32,
     /// Its name, or the command that was started.
     pub name: String,
-    /// How it ended; `None` while it lives, and for a process that is no child of ours.
+    /// How it ended; `None` while it runs, and for a process that is not our child.
     pub ended: Option<ExitReason>,
     /// What ended the run.
     pub until: EndReason,
@@ -31,7 +31,7 @@ pub struct BlameReport {
     pub(crate) schema: &'static str,
     /// The machine.
     pub environment: Environment,
-    /// The shortest gap of a probe that counts.
+    /// The minimum length of a gap of a probe.
     pub threshold_ns: Option<u64>,
     /// The clock of all times.
     pub clock: TraceClock,
@@ -39,18 +39,18 @@ pub struct BlameReport {
     pub program: Option<WatchedProgram>,
     /// Events that this kernel lacks.
     pub absent_events: Vec<String>,
-    /// What reports which thread interrupts others; `None` without a trace.
+    /// The source that reports which thread interrupts others; `None` without a trace.
     pub senders: Option<SendersReport>,
-    /// The memory was full at times, and the kernel lost events.
+    /// Memory was full at times, and the kernel lost events.
     pub trace_full: bool,
-    /// Why nothing was traced. Counters take the place of the trace then.
+    /// Why nothing was traced. Counters then replace the trace.
     #[serde(serialize_with = "reason")]
     pub no_trace: Option<Failure>,
     /// What went wrong during the run.
     pub findings: Vec<Note>,
     /// The gap that ended the run.
     pub found: Option<LimitGap>,
-    /// In which functions of the kernel the time of the longest gaps went.
+    /// The kernel functions that took the time of the longest gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub functions: Option<FunctionsReport>,
     /// What the hwlat tracer found.
@@ -62,10 +62,10 @@ pub struct BlameReport {
     /// Whether the kernel shows the addresses of its functions. `true` without a trace.
     #[serde(skip)]
     pub has_function_names: bool,
-    /// `false` where a signal ended the probe before its time.
+    /// `false` if a signal ended the probe early.
     #[serde(skip)]
     pub is_complete: bool,
-    /// [`Status::Failed`] where a gap ended the run, or a finding is an error.
+    /// [`Status::Failed`] if a gap ended the run, or a finding is an error.
     #[serde(skip)]
     pub status: Status,
 }
@@ -99,7 +99,7 @@ impl BlameReport {
         }
     }
 
-    /// What tracers of the kernel found besides.
+    /// The results of the kernel's tracers.
     #[must_use]
     pub fn tracers(&self) -> Tracers<'_> {
         Tracers {

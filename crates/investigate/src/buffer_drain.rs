@@ -1,4 +1,4 @@
-//! Empties the ring buffers of a trace while it runs.
+//! Drains the ring buffers of a trace while it runs.
 
 use crate::trace_clock::TraceClock;
 use events::Event;
@@ -6,12 +6,12 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use trace::{Drained, Recorder, TraceError};
 
-/// How long one emptying may take where events come as fast as they are read.
+/// The maximum duration of one drain when events arrive as fast as they are read.
 const AT_ONCE: Duration = Duration::from_millis(200);
-/// Events that are joined before the buffers are looked at again: while they are, the kernel's must not fill.
+/// The number of events joined before the buffers are read again: the kernel's buffers must not fill during the join.
 const SOME: usize = 10_000;
 
-/// Takes out of the buffers what is there, and gives out what lies before that time. Until when all of it was given out.
+/// Reads the buffers, and delivers the events before that time. Returns the time up to which all events were delivered.
 ///
 /// # Errors
 /// A buffer that cannot be read.

@@ -1,4 +1,4 @@
-//! The command that is watched: it is placed and held back until the trace runs, so that nothing of it is missed.
+//! Starts the watched command: places the process and holds it until the trace runs, so that nothing of it is missed.
 
 use root::process::{self, News};
 use root::{Failure, Status};
@@ -7,17 +7,17 @@ use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// How long a command may take to end after SIGTERM.
+/// The time for a command to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// It is placed.
+/// The process is placed.
 const PLACED: u8 = 1;
-/// It could not become the program.
+/// The exec failed.
 const NOT_STARTED: u8 = 2;
 
-/// A process that waits to become the command, or is it.
+/// A process that waits to execute the command, or has done so.
 pub struct Child {
-    /// Its number.
+    /// Its PID.
     pub pid: u32,
     go: PipeWriter,
     state: PipeReader,
@@ -27,7 +27,7 @@ pub struct Child {
 pub enum Launch<T> {
     /// It runs, or ran.
     Running(T),
-    /// It could not start, and has reported why itself. The status is its own.
+    /// It could not start, and has reported the reason itself. The status is its own.
     Failed(Status),
 }
 
@@ -41,10 +41,10 @@ pub enum ExitReason {
     Killed(i32),
 }
 
-/// Makes the process and lets it place itself. Only while this process has one thread.
+/// Forks the process and lets it place itself. Only while this process has one thread.
 ///
 /// # Errors
-/// No process could be made. In the new process: why it cannot become the command; the caller there reports it.
+/// The fork failed. In the new process: why it cannot execute the command; the caller there reports it.
 pub fn start(
     command: &[OsString],
     place: impl FnOnce() -> Result<(), Failure>,
@@ -65,7 +65,7 @@ pub fn start(
         place()?;
         let mut word = [0];
         if report.write_all(&[PLACED]).is_err() || wait.read_exact(&mut word).is_err() {
-            // Who wanted to watch is gone, and has said why.
+            // The parent has exited, and has reported the reason.
             std::process::exit(i32::from(Status::Failed.code()));
         }
         let error = partition::become_program(command);
@@ -81,10 +81,10 @@ pub fn start(
 }
 
 impl Child {
-    /// Lets it become the command.
+    /// Lets it execute the command.
     pub fn go(mut self) -> Launch<u32> {
         let mut word = [0];
-        // The pipe closes with the exec.
+        // The exec closes the pipe.
         let began = self.go.write_all(&[PLACED]).is_ok() && self.state.read_exact(&mut word).is_err();
         match began {
             true => Launch::Running(self.pid),
@@ -93,7 +93,7 @@ impl Child {
     }
 }
 
-/// How it ended, if it has. Never waits.
+/// How it ended, if it has. Never blocks.
 pub fn ended(pid: u32) -> Option<ExitReason> {
     match process::news_of(pid) {
         News::Exited(code) => Some(ExitReason::Exited(code)),
@@ -102,10 +102,10 @@ pub fn ended(pid: u32) -> Option<ExitReason> {
     }
 }
 
-/// Ends it: politely, then not.
+/// Ends it: first with SIGTERM, then with SIGKILL.
 pub fn end(pid: u32) -> ExitReason {
     process::send(pid, libc::SIGTERM);
-    // One that was stopped would not hear of it.
+    // A stopped process would not handle the signal.
     process::send(pid, libc::SIGCONT);
     let start = Instant::now();
     while start.elapsed() < PATIENCE {
@@ -127,7 +127,7 @@ fn wait_for(pid: u32) -> ExitReason {
     }
 }
 
-/// Its own status, 128 + n for signal n, as `env` and shells have it.
+/// Its own status, or 128 + n for signal n, like `env` and shells.
 fn status_of(ended: ExitReason) -> Status {
     Status::Program(match ended {
         ExitReason::Exited(code) => code,

@@ -1,4 +1,4 @@
-//! What the machine has already: it decides which change would stop an interruption.
+//! Describes the isolation that the machine already has, which decides what change would stop an interruption.
 
 use blame::{CureContext, Question};
 use machine::{CpuSet, Machine};

@@ -1,5 +1,5 @@
-//! The kernel's trace of a run: an instance of our own. Its buffers are emptied again and again, and the events joined at once
-//! with what was seen of the watched threads.
+//! Runs the kernel's trace in our own instance. Drains its buffers repeatedly, and joins the events at once with the
+//! observations of the watched threads.
 
 use crate::blame_options::BlameOptions;
 use crate::buffer_drain;
@@ -23,71 +23,72 @@ use tracing::instance::{Instance, found};
 use tracing::ipi_senders::{IpiSenders, SendersReport};
 use tracing::refusal::untraceable;
 
-/// How often the names of threads are read from the kernel.
+/// The interval of reading thread names from the kernel.
 const NAMES: Duration = Duration::from_secs(1);
-/// Pages of each CPU that stay for what `--until` shows: some thousand events.
+/// Pages per CPU that are kept for the output of `--until`: some thousand events.
 const SHOWN: usize = 64;
 
 /// The events of this kernel.
 pub struct KernelEvents<'s> {
-    /// In its own words.
+    /// The event descriptions.
     pub catalogue: Catalogue,
-    /// Decodes them.
+    /// The decoder.
     pub reader: Reader,
-    /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`EventStream`].
+    /// Reports which thread interrupts others. Its kprobes can be removed only after their instance, which the
+    /// [`EventStream`] owns.
     senders: IpiSenders<'s>,
 }
 
 /// The trace of one run, while it is read.
 pub struct EventStream<'r> {
     root: &'r Root,
-    /// Closed before the instance goes, also when something fails: the kernel keeps an instance with open files.
+    /// Closed before the instance is removed, also on errors: the kernel keeps an instance with open files.
     recorder: Recorder,
     functions: FunctionTrace,
     clock: TraceClock,
     instance: Instance<'r>,
     failed: Option<TraceError>,
     named: Instant,
-    /// Kprobes that could not be switched on.
+    /// Kprobes that could not be enabled.
     idle: Vec<String>,
 }
 
-/// What became of a trace.
+/// The outcome of a trace.
 pub struct TraceEnd<'k> {
-    /// What this kernel says of its events.
+    /// The kernel's description of its events.
     pub kernel: &'k KernelEvents<'k>,
-    /// Names of threads at its end.
+    /// Names of threads at the end.
     pub comms: HashMap<i32, String>,
-    /// Its last pages and the kernel's accounts.
+    /// The last pages and the kernel's statistics.
     pub recorded: Recorded,
-    /// Of its times.
+    /// The clock of its times.
     pub clock: TraceClock,
-    /// Its instance is still there, and why.
+    /// The instance still exists, and why.
     pub left_behind: Option<Note>,
-    /// What reported which thread interrupts others.
+    /// The source that reported which thread interrupts others.
     pub senders: SendersReport,
-    /// What became of `--functions`.
+    /// The outcome of `--functions`.
     pub functions: Option<FunctionTraceEnd>,
 }
 
 impl TraceEnd<'_> {
-    /// Events that the kernel could not keep for a CPU.
+    /// Events of a CPU that the kernel dropped.
     pub fn lost(&self, cpu: u32) -> u64 {
         let of = self.recorded.stats.iter().find(|(of, _)| of.0 == cpu);
         of.and_then(|(_, stats)| stats.lost()).unwrap_or(0)
     }
 
-    /// Whether the kernel had to drop something, and there was no room in memory at some time.
+    /// Whether the kernel dropped something, and memory was full at some time.
     pub fn was_full(&self) -> bool {
         let lost = |(_, stats): &(CpuId, trace::Stats)| stats.lost().unwrap_or(0) > 0;
         self.recorded.was_full && self.recorded.stats.iter().any(lost)
     }
 }
 
-/// What this kernel says of its events.
+/// Reads the kernel's description of its events.
 ///
 /// # Errors
-/// There is no tracing, or nothing that is wanted.
+/// Tracing is unavailable, or none of the needed events exist.
 pub fn kernel_events<'s>(
     session: &'s Session,
     options: &BlameOptions,
@@ -95,7 +96,7 @@ pub fn kernel_events<'s>(
     watched: Watched,
 ) -> Result<KernelEvents<'s>, Failure> {
     let root = session.root();
-    // A mount that no directory shows is there as long as this is.
+    // A detached mount exists as long as this handle.
     let tracefs = found(session)?;
     let senders = IpiSenders::begin(session, options.kprobes, machine)?;
     let group = senders.group();
@@ -103,7 +104,7 @@ pub fn kernel_events<'s>(
     wanted.extend(group.as_deref());
     let mut catalogue =
         trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
-    // The kernel's own texts are for a file that other programs read: megabytes, and nothing is written here.
+    // The kernel's own texts are for a file that other programs read: megabytes, and this run writes no file.
     catalogue.description = Description::default();
     let reader = Reader::new(catalogue.formats.clone());
     Ok(KernelEvents {
@@ -114,10 +115,10 @@ pub fn kernel_events<'s>(
 }
 
 impl<'r> EventStream<'r> {
-    /// Begins to trace.
+    /// Starts the trace.
     ///
     /// # Errors
-    /// Whatever the kernel refuses.
+    /// Anything that the kernel refuses.
     pub fn begin(
         session: &'r Session,
         options: &BlameOptions,
@@ -169,12 +170,12 @@ impl<'r> EventStream<'r> {
         self.clock
     }
 
-    /// Who joins the records of functions with gaps, where they are traced.
+    /// The collector that joins function records with gaps, if functions are traced.
     pub fn functions<'k>(&mut self, kernel: &'k KernelEvents, cpus: &CpuSet) -> Option<Functions<'k>> {
         self.functions.collector(&kernel.reader, cpus)
     }
 
-    /// What stops the trace at the sample that ends the run. It has to be gone before [`EventStream::end`].
+    /// Stops the trace at the sample that ends the run. Must be dropped before [`EventStream::end`].
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -184,8 +185,8 @@ impl<'r> EventStream<'r> {
         )?))
     }
 
-    /// Empties the buffers, and joins what lies before that time on the clock of the trace. The caller runs on other CPUs
-    /// than the watched ones.
+    /// Drains the buffers, and joins the events before that time on the trace clock. The caller runs on other CPUs than the
+    /// watched ones.
     pub fn drain(&mut self, until_ns: u64, join: &mut GapJoin) {
         if self.named.elapsed() >= NAMES {
             self.named = Instant::now();
@@ -210,15 +211,15 @@ impl<'r> EventStream<'r> {
         Ok(events::dat::comms(&text.unwrap_or_default()))
     }
 
-    /// Until when every traced event has been joined.
+    /// The time up to which every traced event has been joined.
     pub fn joined_ns(&self) -> u64 {
         self.recorder.told_ns()
     }
 
-    /// Stops the trace, joins what is left in it, and takes it down. The ends of all windows are kernel.
+    /// Stops the trace, joins the remaining events, and removes the instance. The ends of all windows are known.
     ///
     /// # Errors
-    /// A buffer that could not be read, now or before.
+    /// A buffer that could not be read, now or earlier.
     pub fn end<'k>(
         mut self,
         session: &Session,
@@ -251,7 +252,7 @@ impl<'r> EventStream<'r> {
             .finish(self.root, &self.instance.file("."))
             .map_err(|error| untraceable(session, error))?;
         let left_behind = self.instance.end();
-        // What an instance that stays has switched on cannot go either; the next call takes both away.
+        // An instance that stays keeps its kprobes in use; the next call removes both.
         if left_behind.is_none() {
             kernel.senders.take_away()?;
         }
@@ -270,7 +271,7 @@ impl<'r> EventStream<'r> {
     }
 }
 
-/// Stops a trace. It is open before the run begins, and closed before the trace is taken down.
+/// Stops a trace. It is opened before the run starts, and closed before the instance is removed.
 pub struct Stopper(pub OwnedFd);
 
 impl Trip for Stopper {
@@ -279,8 +280,8 @@ impl Trip for Stopper {
     }
 }
 
-/// Events of a group that are off in an instance where they should be on: the kernel does not say so when it is asked to
-/// switch them on.
+/// Events of a group that are disabled in an instance where they should be enabled. The kernel reports no error when enabling
+/// them fails.
 fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<String>, Failure> {
     let Some(group) = group else {
         return Ok(Vec::new());
@@ -296,8 +297,7 @@ fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<S
     Ok(idle)
 }
 
-/// Whether counters may take the place of a trace that could not start: no other program is in the way, and nothing of ours
-/// is wrong.
+/// Whether counters may replace a trace that could not start: not if another program is in the way, or our own request is wrong.
 pub fn can_do_without(error: &Failure) -> bool {
     matches!(error.status, Status::Unable | Status::Denied)
 }

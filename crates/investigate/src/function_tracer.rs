@@ -1,8 +1,8 @@
-//! The function_graph tracer of the kernel runs on the watched CPUs, and reports in which functions the time of the longest
-//! gaps went (`--functions`).
+//! Runs the kernel's function_graph tracer on the watched CPUs, and reports which functions took the time of the longest gaps
+//! (`--functions`).
 //!
-//! It writes into an instance of its own, so that its many records push no event out. An old kernel (6.1) has this tracer
-//! only in the trace that all share: that one is used where no other program uses it, and restored afterwards.
+//! It writes into its own instance, so that its many records displace no events. An old kernel (6.1) supports this tracer
+//! only in the top-level trace; that one is used if no other program uses it, and restored afterwards.
 
 use crate::blame_options::{BlameOptions, FunctionOptions, LONGEST_GAPS};
 use crate::buffer_drain;
@@ -20,17 +20,17 @@ use trace::{Recorder, TraceError, Way};
 use tracing::instance::{Instance, found};
 use tracing::refusal::untraceable;
 
-/// As `available_tracers` calls it.
+/// The name in `available_tracers`.
 const TRACER: &str = "function_graph";
-/// A function that begins and returns is 80 bytes of records, and a busy kernel calls millions in a second: room for so many
-/// times what the events have.
+/// A function call and its return take 80 bytes of records, and a busy kernel makes millions of calls a second. The buffer is
+/// larger than that of the events by this factor.
 const ROOM: u64 = 8;
 
 /// The tracer while it runs, or why it does not.
 pub struct FunctionTrace {
-    /// Nothing where it does not run.
+    /// `None` if it does not run.
     source: Option<Source>,
-    /// Why it does not run; nothing where it was not requested.
+    /// Why it does not run; `None` if it was not requested.
     why: Option<String>,
 }
 
@@ -39,17 +39,16 @@ struct Source {
     recorder: Recorder,
 }
 
-/// Where it runs.
+/// The place where it runs.
 enum Place {
     Beside,
     Top,
 }
 
-/// Makes the instance of a trace, and starts the tracer beside it where the options ask for it. Without the tracer the trace is
-/// the same.
+/// Creates the instance of a trace, and starts the tracer beside it if requested. If the tracer fails, the trace is the same.
 ///
 /// # Errors
-/// What the kernel refuses of the trace itself.
+/// Errors of the trace itself.
 pub fn hold<'s>(
     session: &'s Session,
     options: &BlameOptions,
@@ -68,7 +67,7 @@ pub fn hold<'s>(
     Ok((instance, HeldTracer { place: None, why }))
 }
 
-/// The instance of a trace with the tracer, or why the tracer cannot run.
+/// The instance with the tracer, or why the tracer cannot run.
 fn hold_tracer<'s>(
     session: &'s Session,
     options: &BlameOptions,
@@ -87,7 +86,7 @@ fn hold_tracer<'s>(
         .unwrap_or(&machine.topology.online);
     let mask = cpus.to_mask(possible.last().map_or(0, |cpu| cpu.0 + 1));
     let second = Wanted {
-        // With a threshold the tracer leaves out short functions. All tracers share these.
+        // With a threshold the tracer omits short functions. All instances share these settings.
         shared: vec![
             Setting::may("tracing_thresh", "0"),
             Setting::may("max_graph_depth", functions.depth.unwrap_or(0).to_string()),
@@ -117,7 +116,7 @@ fn hold_tracer<'s>(
     })
 }
 
-/// The settings with the tracer in the trace that all share, instead of in an instance beside ours.
+/// The settings for the tracer in the top-level trace, instead of an instance beside ours.
 fn in_shared_trace(
     root: &Root,
     tracefs: &Tracefs,
@@ -133,7 +132,7 @@ fn in_shared_trace(
         Setting::must("tracing_on", "1"),
         Setting::must("current_tracer", TRACER),
     ]);
-    // After the tracer: its start gives every CPU that has none yet the buffer that the kernel means for all.
+    // After the tracer: its start gives every CPU without a buffer the default size.
     for cpu in cpus.iter() {
         settings
             .shared
@@ -142,10 +141,10 @@ fn in_shared_trace(
     Ok(settings)
 }
 
-/// Whether this kernel has a tracer.
+/// Checks that this kernel has a tracer.
 ///
 /// # Errors
-/// It has not, with the option that it was built without.
+/// The kernel lacks it; names the missing config option.
 pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Result<(), Failure> {
     let available = root
         .value(&tracefs.file("available_tracers"))?
@@ -176,12 +175,12 @@ fn beside(options: &BlameOptions, mask: &str) -> Vec<Setting> {
     settings
 }
 
-/// The buffer of each CPU for records of functions.
+/// The buffer size of each CPU for function records.
 const fn room_kib(options: &BlameOptions) -> u64 {
     options.buffer_kib.saturating_mul(ROOM)
 }
 
-/// A larger buffer for one CPU in the trace that all share; nothing where it is as large already.
+/// A larger buffer for one CPU in the top-level trace; `None` if it is large enough already.
 fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<Option<Setting>, Failure> {
     let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
     let now_kib: Option<u64> = root
@@ -191,7 +190,7 @@ fn larger(root: &Root, tracefs: &Tracefs, cpu: CpuId, room_kib: u64) -> Result<O
     Ok(is_smaller.then(|| Setting::may(&file, room_kib.to_string())))
 }
 
-/// Who uses the trace that all share, as far as can be seen: a tracer, an event, something that was recorded and not read.
+/// The visible user of the top-level trace: a tracer, an event, or recorded data that was not read.
 fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Option<String>, Failure> {
     let says = |name: &str| root.value(&tracefs.file(name));
     let shown = Tracefs::shown;
@@ -210,7 +209,7 @@ fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Opti
     Ok(None)
 }
 
-/// Where the tracer was started.
+/// The started tracer.
 pub struct HeldTracer {
     place: Option<Place>,
     why: Option<String>,
@@ -224,7 +223,7 @@ impl HeldTracer {
         }
     }
 
-    /// Opens what it writes.
+    /// Opens its output.
     pub fn open(
         self,
         session: &Session,
@@ -259,7 +258,7 @@ impl HeldTracer {
 }
 
 impl FunctionTrace {
-    /// Who joins its records with gaps.
+    /// The collector that joins its records with gaps.
     pub fn collector<'n>(&mut self, reader: &'n Reader, cpus: &CpuSet) -> Option<Functions<'n>> {
         self.source.as_ref()?;
         let functions = Functions::new(reader.formats(), cpus.iter().map(|cpu| cpu.0), LONGEST_GAPS);
@@ -271,7 +270,7 @@ impl FunctionTrace {
         functions
     }
 
-    /// Empties its buffers, and joins what lies before that time.
+    /// Drains its buffers, and joins the records before that time.
     ///
     /// # Errors
     /// A buffer that cannot be read.
@@ -290,7 +289,7 @@ impl FunctionTrace {
     /// Joins the rest, and closes its files. The ends of all windows are known.
     ///
     /// # Errors
-    /// A buffer or an account that cannot be read.
+    /// A buffer or statistics that cannot be read.
     pub fn end(
         mut self,
         root: &Root,
@@ -320,14 +319,14 @@ impl FunctionTrace {
     }
 }
 
-/// What is known of it when its files are closed.
+/// What is known of it after its files are closed.
 pub struct FunctionTraceEnd {
     why: Option<String>,
     lost_of: Vec<LostRecords>,
 }
 
 impl FunctionTraceEnd {
-    /// The answer.
+    /// The report.
     pub fn report(&self, gaps: Vec<GapFunctions>) -> FunctionsReport {
         FunctionsReport {
             by: self.why.is_none().then_some(TRACER),
@@ -339,7 +338,7 @@ impl FunctionTraceEnd {
     }
 }
 
-/// The report of a tracer that could not run, for that reason.
+/// The report for a tracer that could not run, with the reason.
 pub fn without_tracer(why: &Failure) -> FunctionsReport {
     FunctionsReport {
         why: Some(why.reason()),

@@ -1,4 +1,4 @@
-//! Joins gaps with events of the kernel: the question of a run, and the answer so far.
+//! Joins gaps with kernel events: holds the question of a run, and the answer so far.
 
 use blame::{Answer, Attribution, Functions, Gap, GapFunctions, Question, Reader, Target};
 use events::{Event, Names};
@@ -18,7 +18,7 @@ pub struct GapJoin<'n> {
 }
 
 impl<'n> GapJoin<'n> {
-    /// Nothing is watched yet: `question` has no targets.
+    /// Creates it with a `question` that has no targets: nothing is watched yet.
     pub fn new(reader: &'n Reader, names: &'n dyn Names, question: Question) -> GapJoin<'n> {
         GapJoin {
             reader,
@@ -30,19 +30,19 @@ impl<'n> GapJoin<'n> {
         }
     }
 
-    /// Joins gaps with the functions of the kernel as well, where they are traced.
+    /// Joins gaps with kernel functions as well, if they are traced.
     pub fn with(mut self, functions: Option<Functions<'n>>) -> GapJoin<'n> {
         self.functions = functions;
         self
     }
 
-    /// Looks for the first gap that is so long.
+    /// Searches for the first gap of this length.
     pub fn until(mut self, limit_ns: Option<u64>) -> GapJoin<'n> {
         self.limit_ns = limit_ns;
         self
     }
 
-    /// Starts with what is watched.
+    /// Sets the watched targets.
     pub fn begin(&mut self, targets: Vec<Target>) {
         self.question.targets = targets;
         let attribution = Attribution::new(self.reader, self.names, &self.question);
@@ -52,12 +52,12 @@ impl<'n> GapJoin<'n> {
         });
     }
 
-    /// Whether it has started.
+    /// Whether the targets are set.
     pub const fn has_started(&self) -> bool {
         self.attribution.is_some()
     }
 
-    /// Gaps of a CPU.
+    /// Adds gaps of a CPU.
     pub fn gaps(&mut self, cpu: u32, gaps: &[Gap]) {
         if let Some(functions) = &mut self.functions {
             functions.gaps(cpu, gaps);
@@ -67,7 +67,7 @@ impl<'n> GapJoin<'n> {
         }
     }
 
-    /// Names of threads.
+    /// Adds names of threads.
     pub fn known(&mut self, comms: HashMap<i32, String>) {
         match &mut self.attribution {
             Some(attribution) => attribution.known(comms),
@@ -75,7 +75,7 @@ impl<'n> GapJoin<'n> {
         }
     }
 
-    /// The next event; whether more are wanted.
+    /// Adds the next event; returns whether to continue.
     pub fn event(&mut self, event: &Event<'_>) -> ControlFlow<()> {
         let Some(attribution) = &mut self.attribution else {
             return ControlFlow::Break(());
@@ -87,39 +87,39 @@ impl<'n> GapJoin<'n> {
         }
     }
 
-    /// The next record of a function.
+    /// Adds the next function record.
     pub fn function(&mut self, event: &Event<'_>) {
         if let Some(functions) = &mut self.functions {
             functions.event(event);
         }
     }
 
-    /// No record of a function will come of the time until then.
+    /// All function records before that time have been added.
     pub fn functions_pass(&mut self, to: u64) {
         if let Some(functions) = &mut self.functions {
             functions.pass(to);
         }
     }
 
-    /// In which functions the time of the longest gaps went, at the end.
+    /// At the end, the functions that took the time of the longest gaps.
     pub fn functions(&mut self) -> Vec<GapFunctions> {
         let functions = self.functions.take();
         functions.map_or_else(Vec::new, |functions| functions.finish(self.names))
     }
 
-    /// No event will come of the time until then.
+    /// All events before that time have been added.
     pub fn pass(&mut self, to: u64) {
         if let Some(attribution) = &mut self.attribution {
             attribution.pass(to);
         }
     }
 
-    /// The first gap of the length of [`GapJoin::until`], and its CPU.
+    /// The first gap of at least [`GapJoin::until`], and its CPU.
     pub fn found(&self) -> Option<(u32, Gap)> {
         self.attribution.as_ref()?.found()
     }
 
-    /// When the window of a CPU ends.
+    /// Sets the end of the window of a CPU.
     pub fn ends(&mut self, cpu: u32, end: u64) {
         if let Some(attribution) = &mut self.attribution {
             attribution.ends(cpu, end);
@@ -133,10 +133,10 @@ impl<'n> GapJoin<'n> {
     }
 }
 
-/// The first name space of processes (`PROC_PID_INIT_INO`), by whose numbers the kernel's events go.
+/// The initial PID namespace (`PROC_PID_INIT_INO`), whose numbers the kernel's events use.
 const INITIAL: &str = "pid:[4026531836]";
 
-/// Names of the threads that there are; none where `/proc` numbers them otherwise than the kernel's events.
+/// Names of all threads; empty if `/proc` shows another PID namespace than the kernel's events.
 pub fn names(root: &Root, machine: &Machine) -> HashMap<i32, String> {
     if root.link("/proc/self/ns/pid").ok().flatten().as_deref() != Some(INITIAL) {
         return HashMap::new();

@@ -1,4 +1,4 @@
-//! CPUs that went offline while they were watched: what was seen there is true until then, and says so.
+//! Detects watched CPUs that went offline: their data is valid until then, and the report states it.
 
 use machine::CpuSet;
 use measure::{Level, Note};
@@ -7,7 +7,7 @@ use root::Root;
 /// Where the kernel lists the CPUs that are online.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// The CPUs that are watched, and which of them went.
+/// The watched CPUs, and those that went offline.
 pub struct Hotplug {
     watched: CpuSet,
     went: CpuSet,
@@ -15,7 +15,7 @@ pub struct Hotplug {
 }
 
 impl Hotplug {
-    /// All of them are online.
+    /// Assumes that all of them are online.
     pub fn of(watched: &CpuSet) -> Hotplug {
         Hotplug {
             watched: watched.clone(),
@@ -24,7 +24,7 @@ impl Hotplug {
         }
     }
 
-    /// Looks which are there now. One that goes and comes back between two looks is not seen; the kernel needs tens of
+    /// Reads the online CPUs. A CPU that goes offline and returns between two reads is not detected; the kernel needs tens of
     /// milliseconds for that.
     pub fn look(&mut self, root: &Root) {
         let text = root.value(ONLINE).ok().flatten();
@@ -38,7 +38,7 @@ impl Hotplug {
         self.came_back = self.went.and(online);
     }
 
-    /// What is to be said of those that went; nothing when none did.
+    /// The note about CPUs that went offline, if any.
     pub fn note(&self) -> Option<Note> {
         let gone = &self.went;
         let back = match self.came_back.is_empty() {

@@ -1,7 +1,7 @@
-//! `--hwlat`: when the watch is over, the kernel's hwlat tracer looks for time that the hardware takes.
+//! Implements `--hwlat`: after the watch, the kernel's hwlat tracer searches for time that the hardware takes.
 //!
-//! It stops interrupts on these CPUs for half of its time, so it runs only on request, and after the probe: what it finds says
-//! that such a thing happens on this machine, not which of the gaps it was. So no gap changes its name for it.
+//! The tracer disables interrupts on these CPUs for half of its time, so it runs only on request, and after the probe. Its
+//! result shows that such latency occurs on this machine, not which gap it was. So it never changes the class of a gap.
 
 use crate::function_tracer::tracer;
 use crate::trace_clock;
@@ -18,13 +18,13 @@ use trace::{Recorder, Way};
 use tracing::instance::{Instance, found};
 use tracing::refusal::untraceable;
 
-/// As `available_tracers` calls it.
+/// The name in `available_tracers`.
 const TRACER: &str = "hwlat";
-/// One record for each window, which is a second.
+/// One record per window, which is a second.
 const BUFFER_KIB: u64 = 64;
 const MEMORY: usize = 1 << 20;
 
-/// Runs the tracer. Why it could not run is in its report. The note says that its instance is still there, and why.
+/// Runs the tracer. The report has the reason if it could not run. The note reports an instance that could not be removed.
 pub fn look_for_hwlat(
     session: &Session,
     machine: &Machine,
@@ -32,7 +32,7 @@ pub fn look_for_hwlat(
     time: Duration,
     threshold: Duration,
 ) -> (HwlatReport, Option<Note>) {
-    // The kernel takes whole microseconds, and none would mean its own default.
+    // The kernel takes whole microseconds, and zero would select its default.
     let threshold_us = u64::try_from(threshold.as_micros()).unwrap_or(u64::MAX).max(1);
     let mut report = HwlatReport {
         threshold_ns: threshold_us.saturating_mul(1_000),
@@ -120,7 +120,7 @@ fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
     own.push(Setting::must("current_tracer", TRACER));
     Wanted {
         shared: vec![
-            // Without it one thread goes from CPU to CPU, and comes to each more rarely.
+            // Without it one thread moves from CPU to CPU, and visits each less often.
             Setting::may("hwlat_detector/mode", "per-cpu"),
             Setting::must("tracing_thresh", threshold_us.to_string()),
         ],

@@ -1,14 +1,14 @@
-//! What the time of a latency trace means.
+//! Reads the header of a latency trace.
 //!
 //! The tracers `irqsoff`, `preemptoff`, `preemptirqsoff` and `wakeup*` keep one trace: that of the longest latency since
-//! `tracing_max_latency` was reset. Its head has the answer, and its lines are no account of who ran: read as one, the
+//! `tracing_max_latency` was reset. The header has the result. The lines do not show which threads ran: read that way, the
 //! time with interrupts off became a run without interruption. Source: the kernel's `Documentation/trace/ftrace.rst`.
 
 use events::text::TextHeader;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// The tracers, and what each of them measures.
+/// The tracers, and what each measures.
 const MEANS: [(&str, &str); 6] = [
     ("irqsoff", "with interrupts off"),
     ("preemptoff", "with preemption off"),
@@ -18,16 +18,16 @@ const MEANS: [(&str, &str); 6] = [
     ("wakeup_dl", "from the wake-up of a deadline thread until it ran"),
 ];
 
-/// The latency that such a trace is about.
+/// The latency in such a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Latency {
     /// The tracer.
     tracer: &'static str,
-    /// What it measures, in words.
+    /// What it measures, as text.
     means: &'static str,
-    /// In microseconds; `None` where the head does not state it.
+    /// In microseconds; `None` if the header lacks it.
     latency_us: Option<u64>,
-    /// The CPU that it was on.
+    /// Its CPU.
     cpu: Option<u32>,
     /// The thread that ran, or that was woken.
     pid: Option<i32>,
@@ -37,11 +37,11 @@ pub struct Latency {
     started_at: Option<String>,
     /// Where it ended.
     ended_at: Option<String>,
-    /// How many latencies stand in the text; this is the last one.
+    /// The number of latencies in the text; this is the last one.
     latencies: u64,
 }
 
-/// What the user wants to know of a trace.
+/// The question about a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How long a thread ran without interruption.
@@ -51,7 +51,7 @@ pub enum Question {
 }
 
 impl Latency {
-    /// Of the head of a text; `None` where another tracer wrote it.
+    /// Parses the header of a text; `None` if another tracer wrote it.
     pub fn of(header: &TextHeader) -> Option<Latency> {
         let tracer = header.tracer.as_deref()?;
         let (tracer, means) = MEANS.into_iter().find(|(name, _)| *name == tracer)?;
@@ -69,7 +69,7 @@ impl Latency {
         })
     }
 
-    /// What it says about the question, for a terminal.
+    /// The answer to the question, for a terminal.
     pub fn text(&self, question: Question) -> String {
         let length = self
             .latency_us

@@ -1,7 +1,7 @@
-//! Finds out which interruptions take time from CPUs (`blame`), and records the kernel's events (`trace record`): a probe or a
-//! watched program, the kernel's trace of the same time, and the kernel's own tracers.
+//! Finds out which interruptions take time from CPUs (`blame`), and records kernel events (`trace record`). Combines a probe
+//! or a watched program, the kernel's trace of the same time, and the kernel's own tracers.
 //!
-//! The caller passes options and gets a report. Remarks on the way go to the session; [`Stage`] reports progress.
+//! The caller passes options and gets a report. Notes during the run go to the session; [`Stage`] reports progress.
 
 mod blame_options;
 mod blame_report;

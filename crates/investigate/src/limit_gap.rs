@@ -1,7 +1,7 @@
-//! `--until`: the first gap that is too long ends the run, and what the kernel did around it is shown.
+//! Implements `--until`: the first gap that is too long ends the run, and the report shows the kernel events around it.
 //!
-//! A probe's sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
-//! push out what matters. A program's gap is found in the stream of events, some ten milliseconds after it.
+//! A probe's sampler stops the trace itself, with one system call at that sample. After that nothing is written that could
+//! displace the relevant events. A program's gap is found in the event stream, some ten milliseconds later.
 
 use crate::event_stream::TraceEnd;
 use crate::trace_clock::TraceClock;
@@ -11,15 +11,15 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-/// Lines that are shown at most.
+/// The maximum number of lines.
 const MOST: usize = 40;
-/// Of these, what came before the gap on its CPU.
+/// Of these, lines before the gap on its CPU.
 const BEFORE: usize = 10;
-/// And the last ones: what the CPU came back by.
+/// And the last lines, which show how the CPU returned.
 const LAST: usize = 10;
 /// How long before the gap another CPU may have caused it.
 const CAUSE_NS: u64 = 1_000_000;
-/// The last event of an interruption may come this long after the probe has gone on.
+/// The last event of an interruption may be this much later than the probe's first sample after it.
 const AFTER_NS: u64 = 2_000;
 
 /// The gap that ended the run.
@@ -28,38 +28,38 @@ pub struct LimitGap {
     #[serde(skip)]
     clock: TraceClock,
     cpu: u32,
-    /// On the clock of the answer.
+    /// On the clock of the report.
     start_ns: u64,
     duration_ns: u64,
     limit_ns: u64,
     pieces: Vec<LimitGapPart>,
-    /// What the kernel wrote before it and in it, in the order of time.
+    /// The kernel events before and during the gap, in order of time.
     events: Vec<String>,
-    /// How many more there were.
+    /// The number of omitted events.
     events_left_out: usize,
-    /// Behind how many of `events` these have their place.
+    /// The index in `events` where they were omitted.
     left_out_after: usize,
 }
 
-/// Who had a piece of it.
+/// A part of the gap, and what took it.
 #[derive(Debug, Serialize)]
 struct LimitGapPart {
     start_ns: u64,
     duration_ns: u64,
-    /// Nothing where no event accounts for it.
+    /// `None` if no event explains it.
     class: Option<Class>,
     name: Option<String>,
 }
 
 impl LimitGap {
-    /// The longest of that CPU, which is the one that the measurement ended at.
+    /// The longest gap of that CPU, which is the one that ended the measurement.
     pub fn longest(cpu: u32, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().max_by_key(|story| length(story.gap))?;
         Some(LimitGap::of(of, story, limit_ns, trace))
     }
 
-    /// That one, if it was kept.
+    /// That gap, if it was kept.
     pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &Answer, trace: &TraceEnd) -> Option<LimitGap> {
         let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
         let story = of.stories.iter().find(|story| story.gap == gap)?;
@@ -90,7 +90,7 @@ impl LimitGap {
         }
     }
 
-    /// For people.
+    /// The report as text.
     pub fn text(&self) -> String {
         let mut text = format!(
             "\nCPU {}: the gap that ended it: {}, at {}.{:06} s of {}\n",
@@ -129,11 +129,11 @@ const fn length(gap: Gap) -> u64 {
 struct Around {
     events: Vec<String>,
     left_out: usize,
-    /// Behind how many of the lines these are missing.
+    /// The index where lines were omitted.
     left_out_after: usize,
 }
 
-/// What the CPU did shortly before and in the gap, and what others did to it during that time.
+/// What the CPU did shortly before and during the gap, and what other CPUs did to it in that time.
 fn around(gap: Gap, cpu: u32, trace: &TraceEnd) -> Around {
     let reader = &trace.kernel.reader;
     let names = &trace.kernel.catalogue.names;

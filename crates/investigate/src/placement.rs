@@ -1,11 +1,11 @@
-//! Where a watched command runs, and where its output goes.
+//! Places a watched command, and redirects its output.
 
 use crate::blame_options::CommandOptions;
 use machine::{CpuSet, Machine};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry};
 
-/// Prepares this process to become the command: its standard output, the partition that owns the CPUs, and its affinity.
+/// Prepares this process for executing the command: its standard output, the partition that owns the CPUs, and its affinity.
 ///
 /// # Errors
 /// CPUs that are offline, or that this process may not use.

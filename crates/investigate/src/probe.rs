@@ -1,4 +1,4 @@
-//! A probe spins on the watched CPUs and records every gap.
+//! Runs a probe that spins on the watched CPUs and records every gap.
 
 use crate::blame_options::{BlameOptions, DEFAULT_DURATION, ProbeOptions, Stage};
 use crate::blame_report::BlameReport;
@@ -19,10 +19,10 @@ use measure::{Break, Environment, Level, Measurement, Note, Request, Trip};
 use root::{Failure, Status};
 use session::{Session, cpuset_entry, isolation};
 
-/// The trace of a probe, or why there is none.
+/// The trace of a probe, or why it does not exist.
 type Trace<'r, 'k> = Result<(EventStream<'r>, &'k KernelEvents<'k>), Failure>;
 
-/// Lets a probe spin on the CPUs, and reports who had them in its gaps.
+/// Runs a probe on the CPUs, and reports what had them during its gaps.
 ///
 /// # Errors
 /// CPUs that the machine lacks, a probe that cannot run there, a trace that cannot be read.
@@ -96,7 +96,7 @@ fn chosen_cpus(options: &BlameOptions, machine: &Machine, session: &Session) -> 
     Ok(cpus)
 }
 
-/// Adds what the counters of each CPU say of the time of the run.
+/// Adds the counters of each CPU for the time of the run.
 fn count(answer: &mut Answer, trace: Option<&TraceEnd>, measured: &Measurement) {
     for cpu in &mut answer.cpus {
         let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
@@ -117,7 +117,7 @@ fn count(answer: &mut Answer, trace: Option<&TraceEnd>, measured: &Measurement) 
     }
 }
 
-/// What a run with a probe needs.
+/// The inputs of a run with a probe.
 struct ProbeRun<'s, 'r> {
     options: &'r BlameOptions,
     probe: &'r ProbeOptions<'r>,
@@ -127,7 +127,7 @@ struct ProbeRun<'s, 'r> {
 }
 
 impl<'s> ProbeRun<'s, '_> {
-    /// Starts the trace, or says why counters take its place.
+    /// Starts the trace, or reports why counters replace it.
     fn begin_trace<'k>(
         &self,
         kernel: Result<&'k KernelEvents<'k>, &Failure>,
@@ -149,7 +149,7 @@ impl<'s> ProbeRun<'s, '_> {
         }
     }
 
-    /// What joins the gaps with events. `nothing` reads the events of a kernel that cannot be traced.
+    /// The join of gaps with events. `nothing` reads the events of a kernel that cannot be traced.
     fn join<'k>(
         &self,
         kernel: Option<&'k KernelEvents<'k>>,
@@ -168,7 +168,7 @@ impl<'s> ProbeRun<'s, '_> {
         }
     }
 
-    /// Measures, and empties the buffers of the trace during the measurement.
+    /// Measures, and drains the trace buffers during the measurement.
     fn measure(
         &self,
         trace: &mut Trace,
@@ -185,7 +185,7 @@ impl<'s> ProbeRun<'s, '_> {
             .as_ref()
             .map_or(TraceClock::MonoRaw, |(stream, _)| stream.clock());
         let gaps = ProbeGaps::new(clock);
-        // Only a process of the partition may run on its CPUs.
+        // Only a process in the partition may run on its CPUs.
         let door = cpuset_entry::door(root, self.machine, self.cpus);
         let enter = |pid: u32| {
             door.as_deref()

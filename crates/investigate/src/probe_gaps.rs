@@ -1,4 +1,4 @@
-//! What a probe saw: its gaps and how far each CPU has been watched, on the clock of the trace.
+//! Collects the observations of a probe, its gaps and the watched time of each CPU, on the trace clock.
 
 use crate::gap_join::GapJoin;
 use crate::trace_clock::TraceClock;
@@ -8,17 +8,17 @@ use measure::{RawGap, RawWindow, Watcher};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What the probe saw.
+/// The observations of the probe.
 #[derive(Default)]
 pub struct ProbeGaps {
-    /// The sampler measures on the raw clock; gaps are converted to this one.
+    /// The sampler measures with the raw clock; gaps are converted to this one.
     clock: TraceClock,
     gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
-    /// As far as each CPU has been watched.
+    /// The time during which each CPU has been watched.
     windows: RefCell<BTreeMap<CpuId, Window>>,
 }
 
-/// From when to when a CPU has been watched, and by which thread.
+/// The start and end of the watched time of a CPU, and its thread.
 struct Window {
     cpu: CpuId,
     tid: u32,
@@ -50,11 +50,11 @@ impl Watcher for ProbeGaps {
     }
 }
 
-/// The clock of the gaps and that of the trace are read by different code: so far apart they may be.
+/// The maximum difference between the clocks of gaps and trace, which are read by different code.
 const APART_NS: u64 = 10_000;
 
 impl ProbeGaps {
-    /// Without gaps, with the clock of the trace.
+    /// Starts without gaps, with the clock of the trace.
     pub fn new(clock: TraceClock) -> ProbeGaps {
         ProbeGaps {
             clock,
@@ -62,8 +62,8 @@ impl ProbeGaps {
         }
     }
 
-    /// Hands on what was seen since the last time. Until when everything is known of all these CPUs; 0 before the last of them
-    /// has started.
+    /// Delivers the observations since the last call. Returns the time up to which all of these CPUs are known; 0 until the
+    /// last of them has started.
     pub fn hand_on(&self, join: &mut GapJoin, cpus: usize) -> u64 {
         let windows = self.windows.borrow();
         if windows.len() < cpus {
@@ -79,7 +79,7 @@ impl ProbeGaps {
         ends.min().unwrap_or(0).saturating_sub(APART_NS)
     }
 
-    /// The same at the end, also where not all CPUs have started.
+    /// The same at the end, even if not all CPUs have started.
     pub fn end(&self, join: &mut GapJoin) {
         self.hand_on(join, 0);
         for window in self.windows.borrow().values() {
@@ -88,7 +88,7 @@ impl ProbeGaps {
     }
 }
 
-/// What is watched on a CPU. Gaps and the end of the window follow later.
+/// The target of a CPU. Gaps and the end of the window follow later.
 fn target(window: &Window) -> Target {
     Target {
         cpu: window.cpu.0,

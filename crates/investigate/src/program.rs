@@ -1,6 +1,6 @@
-//! A program is watched as it is: a command that we start, or a process that runs already. Nothing of ours runs on its
-//! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead. Where there are none,
-//! the scheduler's account of its threads says how long it waited.
+//! Watches a program without changing it: a command that we start, or a process that already runs. Nothing of ours runs on
+//! its CPUs. The kernel's events alone show when it ran, when it was runnable, and what had the CPU instead. Without events,
+//! the scheduler's statistics of its threads show how long it waited.
 
 use crate::blame_options::{
     BlameOptions, CommandOptions, DEFAULT_DURATION, ProcessOptions, Stage, ThreadScope,
@@ -22,7 +22,7 @@ use session::isolation::existing_cpus;
 use session::own_process::allowed;
 use std::cell::Cell;
 
-/// Starts a command and watches it and its children until it ends. With a duration the command is ended then (SIGTERM).
+/// Starts a command and watches it and its children until it ends. If a duration is given, the command is ended then (SIGTERM).
 ///
 /// # Errors
 /// CPUs that the machine lacks, a command that cannot be placed (also in its new process), a trace that cannot be read.
@@ -86,7 +86,7 @@ pub fn blame_command(
 /// Watches a process that already runs, or one of its threads.
 ///
 /// # Errors
-/// There is no such process, it may not run on the CPUs, a trace that cannot be read.
+/// The process does not exist or may not run on the CPUs; the trace cannot be read.
 pub fn blame_process(
     options: &BlameOptions,
     process: ProcessOptions,
@@ -138,7 +138,7 @@ pub fn blame_process(
     watch.until(session, run, duration, || has_ended(root, task.key), program)
 }
 
-/// The CPUs on which a process is watched: those where its threads may run, as far as the options name them.
+/// The CPUs on which a process is watched: those where its threads may run, restricted by the options.
 fn cpus_of_process(
     options: &BlameOptions,
     pid: u32,
@@ -164,7 +164,7 @@ fn cpus_of_process(
     Ok(named.and(&may))
 }
 
-/// Whether a process has ended, or is a zombie. Another process with its number is not the same.
+/// Whether a process has ended, or is a zombie. Another process that reuses its number counts as ended.
 fn has_ended(root: &Root, key: TaskKey) -> bool {
     machine::tasks::read_stat(root, key.tid).is_none_or(|now| now.key != key || now.state == 'Z')
 }

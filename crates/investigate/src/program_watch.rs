@@ -1,4 +1,4 @@
-//! The run of a watched program from its start to the report.
+//! Runs the watch of a program from its start to the report.
 
 use crate::blame_options::BlameOptions;
 use crate::blame_report::{BlameReport, WatchedProgram};
@@ -22,23 +22,23 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Where the answer comes from: the trace, or, with the reason why there is none, the scheduler's accounts.
+/// The source of the answer: the trace, or the scheduler's statistics with the reason for the missing trace.
 pub type Source<'a, 'k> = Result<(EventStream<'a>, &'k KernelEvents<'k>, GapJoin<'k>), (Failure, Waits)>;
-/// The same at the end.
+/// The source at the end.
 type Seen<'k> = Result<(TraceEnd<'k>, GapJoin<'k>), (Failure, Waits)>;
 
-/// The clock of the trace; without one the clock that is never slewed.
+/// The clock of the trace; without a trace the clock that is never slewed.
 fn clock_of(source: &Source) -> TraceClock {
     source
         .as_ref()
         .map_or(TraceClock::MonoRaw, |(stream, _, _)| stream.clock())
 }
 
-/// The end of the run. Times are of the clock of the trace.
+/// The end of the run. Times are on the trace clock.
 struct ProgramEnd {
     start: u64,
     end: u64,
-    /// What the CPUs' counters say of that time.
+    /// The CPU counters for that time.
     activity: Activity,
     findings: Vec<Note>,
     program: WatchedProgram,
@@ -47,15 +47,15 @@ struct ProgramEnd {
 /// What is known at the start of the run.
 pub struct ProgramRun<'a, 'k> {
     environment: &'a Environment,
-    /// The trace, or what takes its place.
+    /// The trace, or its replacement.
     pub source: Source<'a, 'k>,
     victim: Victim,
     before: Sample,
-    /// On the clock of the trace.
+    /// On the trace clock.
     start: u64,
 }
 
-/// Where a program is watched, and how.
+/// The context of a watched program.
 pub struct ProgramWatch<'a> {
     /// The options of the run.
     pub options: &'a BlameOptions,
@@ -70,10 +70,10 @@ pub struct ProgramWatch<'a> {
 }
 
 impl<'a> ProgramWatch<'a> {
-    /// Starts the trace, or what takes its place.
+    /// Starts the trace, or its replacement.
     ///
     /// # Errors
-    /// The trace cannot start, and the accounts of the scheduler are no answer to that.
+    /// The trace cannot start, and scheduler statistics cannot replace it.
     pub fn begin<'k>(
         &self,
         session: &'a Session,
@@ -111,7 +111,7 @@ impl<'a> ProgramWatch<'a> {
         GapJoin::new(&kernel.reader, &kernel.catalogue.names, question).until(self.options.limit_ns())
     }
 
-    /// On each CPU, from now on.
+    /// A target on each CPU, from now on.
     fn targets(&self, victim: &Victim, start: u64) -> Vec<Target> {
         let target = |cpu: machine::CpuId| Target {
             cpu: cpu.0,
@@ -122,7 +122,7 @@ impl<'a> ProgramWatch<'a> {
         self.cpus.iter().map(target).collect()
     }
 
-    /// The time of the run starts now.
+    /// Marks the start of the run.
     pub fn start<'k>(
         &self,
         environment: &'a Environment,
@@ -142,7 +142,7 @@ impl<'a> ProgramWatch<'a> {
         }
     }
 
-    /// Empties the buffers until the program has ended, the time is over, or the gap of `--until` has come. `program` gives the
+    /// Drains the buffers until the program ends, the time is over, or the gap of `--until` is found. `program` returns the
     /// program at that time.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl<'a> ProgramWatch<'a> {
                 Ok((stream, _, join)) => {
                     stream.drain(u64::MAX, join);
                     if self.options.until.is_some() {
-                        // A program that runs undisturbed has no event that says so.
+                        // A program that runs undisturbed produces no events.
                         join.pass(stream.joined_ns());
                     }
                     if join.found().is_some() {
@@ -244,7 +244,7 @@ impl<'a> ProgramWatch<'a> {
     }
 }
 
-/// Adds what the counters of each CPU say of the time of the run.
+/// Adds the counters of each CPU for the time of the run.
 fn count(answer: &mut Answer, trace: Option<&TraceEnd>, activity: &Activity) {
     for cpu in &mut answer.cpus {
         let counted = activity.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
@@ -256,7 +256,7 @@ fn count(answer: &mut Answer, trace: Option<&TraceEnd>, activity: &Activity) {
                 });
                 cpu.lost_events = cpu.lost_events.max(trace.lost(cpu.cpu));
             }
-            // A thread that waits in the queue does not lose time to the hypervisor.
+            // A thread that waits in the run queue does not lose time to the hypervisor.
             (None, Some(counted)) => cpu.count(counted),
             (None, None) => {}
         }

@@ -1,4 +1,4 @@
-//! The time that is recorded: a command from its start to its end, or a duration.
+//! Runs what is recorded: a command from start to end, or a duration.
 
 use crate::blame_options::CommandOptions;
 use crate::child::{self, Child, Launch};
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-/// A command that waits for its start, or nothing.
+/// A command that waits for its start, or none.
 pub struct RecordingRun {
     child: Option<Child>,
     stop: &'static AtomicBool,
@@ -25,7 +25,7 @@ pub struct RecordingRun {
 pub struct RunEnd {
     /// What ended it.
     pub until: EndReason,
-    /// How long it was.
+    /// Its duration.
     pub duration: Duration,
     /// The process of the command.
     pub pid: Option<u32>,
@@ -34,7 +34,7 @@ pub struct RunEnd {
 }
 
 impl RecordingRun {
-    /// Prepares it, before anything is traced. Afterwards this process runs on other CPUs than those.
+    /// Prepares it before the trace starts. Afterwards this process runs on other CPUs than these.
     ///
     /// # Errors
     /// A command that cannot be placed.
@@ -61,11 +61,11 @@ impl RecordingRun {
         }))
     }
 
-    /// Lets it run until it ends, the time is over or a signal comes; `each` is called again and again until then. A command
-    /// that still runs is ended. `cpus` are those that are recorded.
+    /// Runs it until the command ends, the time is over or a signal arrives; calls `each` repeatedly until then. A command
+    /// that still runs is ended. `cpus` are the recorded ones.
     ///
     /// # Errors
-    /// What `each` fails with.
+    /// Errors of `each`.
     pub fn run(
         self,
         (root, cpus): (&Root, &CpuSet),

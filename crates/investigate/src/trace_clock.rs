@@ -1,4 +1,4 @@
-//! The clock on which gaps and events are joined: one that the trace has and that can be read here, too.
+//! Defines the clocks that can join gaps and events: the trace supports them, and programs can read them.
 
 use apply::tracing::Setting;
 use root::Tracefs;
@@ -18,7 +18,7 @@ pub enum TraceClock {
     Boot,
 }
 
-/// As programs call it.
+/// Serialized by its POSIX name.
 impl Serialize for TraceClock {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.shown())
@@ -29,7 +29,7 @@ impl Serialize for TraceClock {
 const ALL: [TraceClock; 3] = [TraceClock::MonoRaw, TraceClock::Mono, TraceClock::Boot];
 
 impl TraceClock {
-    /// As `trace_clock` calls it.
+    /// The name in `trace_clock`.
     pub const fn name(self) -> &'static str {
         match self {
             TraceClock::MonoRaw => "mono_raw",
@@ -38,7 +38,7 @@ impl TraceClock {
         }
     }
 
-    /// As programs call it.
+    /// The POSIX name.
     pub const fn shown(self) -> &'static str {
         match self {
             TraceClock::MonoRaw => "CLOCK_MONOTONIC_RAW",
@@ -47,7 +47,7 @@ impl TraceClock {
         }
     }
 
-    /// Now.
+    /// The current time.
     pub fn now_ns(self) -> u64 {
         let now = clock_gettime(match self {
             TraceClock::MonoRaw => ClockId::MonotonicRaw,
@@ -58,8 +58,8 @@ impl TraceClock {
         part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
     }
 
-    /// What it is ahead of [`TraceClock::MonoRaw`] now, in nanoseconds, from the narrowest of several readings. Time
-    /// synchronisation changes that by less than a millionth of the time that passes, at most by a two-thousandth.
+    /// The current offset to [`TraceClock::MonoRaw`] in nanoseconds, from the narrowest of several readings. Time
+    /// synchronisation changes it by less than a millionth of the elapsed time, at most by a two-thousandth.
     pub fn ahead_ns(self) -> i64 {
         if self == TraceClock::MonoRaw {
             return 0;
@@ -77,8 +77,8 @@ impl TraceClock {
     }
 }
 
-/// What sets it. Without a wish each is tried, the best one last: the kernel refuses what it does not have, and
-/// [`in_force`] says which one is active.
+/// The settings that select it. By default each clock is tried, the best one last: the kernel rejects unknown clocks, and
+/// [`in_force`] returns the active one.
 pub fn settings(named: Option<TraceClock>) -> Vec<Setting> {
     match named {
         Some(clock) => vec![Setting::must("trace_clock", clock.name())],
@@ -91,10 +91,10 @@ pub fn settings(named: Option<TraceClock>) -> Vec<Setting> {
     }
 }
 
-/// The clock of a trace, by the text of its `trace_clock`, where the active one is in brackets.
+/// The active clock of a trace, from the text of its `trace_clock`, where it is in brackets.
 ///
 /// # Errors
-/// It is none that can be read here.
+/// A clock that programs cannot read.
 pub fn in_force(text: &str) -> Result<TraceClock, Failure> {
     let mut words = text.split_whitespace();
     let name = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_kernel_takes_the_best_clock_that_it_has() {
-        // As a kernel does: what it does not know it refuses, and the last one that it took stands.
+        // As a kernel does: it rejects an unknown clock, and the last accepted one stays.
         let taken = |has: &[&str], asked| {
             let wanted = settings(asked);
             let took = wanted
@@ -163,7 +163,7 @@ mod tests {
                 .now_ns()
                 .saturating_add_signed(clock.ahead_ns());
             let after = clock.now_ns();
-            // However long it takes: both readings are of about the same moment, between the two others.
+            // Independent of delays: both readings are between the two others.
             let slack = 1_000_000 + (after - before);
             assert!(
                 made + slack >= before && made <= after + slack,

@@ -1,4 +1,4 @@
-//! A trace of any form, event by event.
+//! Reads a trace of any format, event by event.
 
 use crate::latency_trace::Latency;
 use blame::{KernelEvent, LongestRun, Reader, Step, Stretch, ThreadChange, ThreadFilter};
@@ -11,20 +11,20 @@ use session::Session;
 use std::io::BufRead;
 use std::path::Path;
 
-/// Longest `trace.dat` that is read: more than anybody can record.
+/// The maximum length of a `trace.dat`: more than any recording can have.
 const LONGEST: u64 = 1 << 46;
-/// The most that packed parts of one may unpack to.
+/// The maximum unpacked size of its compressed parts.
 const UNPACKED: u64 = 8 << 30;
-/// And for each packed byte. Pages with few events in them have some hundreds.
+/// The maximum compression ratio. Pages with few events reach some hundreds.
 const UNPACKED_RATIO: u64 = 1_000;
-/// Small files may have any ratio.
+/// Smaller files may have any ratio.
 const RATIO_COUNTS_FROM: u64 = 64 << 20;
 
-/// What is said when somebody does so while it is read.
+/// The message when the file is truncated while it is read.
 const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until whoever \
     writes it is done, then give the whole file\n";
 
-/// What a file holds, found by its first bytes.
+/// The format of a file, detected by its first bytes.
 pub enum Trace {
     /// A `trace.dat`, whole.
     Dat(Mapped),
@@ -32,23 +32,23 @@ pub enum Trace {
     Text(Box<dyn BufRead>),
 }
 
-/// What came beside the events.
+/// Statistics besides the events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Events that were read.
     pub events: u64,
-    /// Events that the kernel could not keep, as far as the trace tells.
+    /// Events that the kernel dropped, as far as the trace reports them.
     pub lost: u64,
-    /// Places at which events are missing and nobody says how many.
+    /// Places where an unknown number of events is missing.
     pub lost_somewhere: u64,
-    /// Pages, or lines, that cannot be understood.
+    /// Pages, or lines, that cannot be parsed.
     pub broken: u64,
-    /// The one latency that a text of a latency tracer is about.
+    /// The one latency in the text of a latency tracer.
     pub latency: Option<Latency>,
 }
 
 impl Account {
-    /// A sentence about what is missing; nothing when all is there.
+    /// A sentence about missing data; `None` if everything is there.
     pub fn missing(&self) -> Option<String> {
         let parts = [
             (self.lost, "events were lost"),
@@ -75,7 +75,7 @@ impl Account {
 /// Opens a file; `-` is standard input.
 ///
 /// # Errors
-/// Wrong usage for a file that is not there.
+/// A usage error if the file does not exist.
 pub fn open(path: &Path) -> Result<Trace, Failure> {
     if path == Path::new("-") {
         return Ok(Trace::Text(Box::new(std::io::stdin().lock())));
@@ -97,10 +97,10 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
     Ok(Trace::Text(Box::new(lines)))
 }
 
-/// The file of a `trace.dat`.
+/// Parses a `trace.dat`.
 ///
 /// # Errors
-/// Wrong usage: what is wrong with it.
+/// A usage error with the problem of the file.
 pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, Failure> {
     TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         Failure::usage(
@@ -114,7 +114,7 @@ pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<Trac
     })
 }
 
-/// What packed parts of a file of so many bytes may unpack to: no bomb, and not more than half of the memory that is left.
+/// The limit for unpacking a file of this size: rejects decompression bombs, and uses at most half of the available memory.
 fn unpacked_at_most(session: &Session, packed: usize) -> usize {
     let by_ratio = (packed as u64)
         .saturating_mul(UNPACKED_RATIO)
@@ -132,10 +132,10 @@ fn available_bytes(root: &Root) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Gives every event of a trace, as far as it tells about threads.
+/// Reports every event of a trace that concerns threads.
 ///
 /// # Errors
-/// A file that is none, or cannot be read to its end; a text without a single event.
+/// A file that is not a trace, or cannot be read to its end; a text without any event.
 pub fn each_step(session: &Session, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Failure> {
     match open(path)? {
         Trace::Dat(bytes) => of_dat(&parse(session, &bytes, path)?, each),
@@ -143,7 +143,7 @@ pub fn each_step(session: &Session, path: &Path, each: &mut dyn FnMut(&Step)) ->
     }
 }
 
-/// Finds the longest run of each CPU, in times of the trace clock of one that is corrected as the file says.
+/// Finds the longest run of each CPU, in times of the trace clock, corrected as the file specifies.
 ///
 /// # Errors
 /// As [`each_step`].
@@ -159,7 +159,7 @@ pub fn longest_runs(
             let file = parse(session, &bytes, path)?;
             match file.buffers.as_slice() {
                 [only] => return Ok(of_pages(&file, only, whose)),
-                // The same CPU stands in several of them: only all together say who was interrupted when.
+                // The same CPU appears in several of them: only all together show which thread was interrupted when.
                 _ => of_dat(&file, &mut each)?,
             }
         }
@@ -193,7 +193,7 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
     let mut comms = file.description.comms();
     let correction = file.correction();
     let mut account = Account::default();
-    // Not of use to who asks for a waker: it is written where the thread is put, not by whom.
+    // Does not show the waker: this event is written where the thread is enqueued, not by the waker.
     let wakeup = reader.formats().named("sched", "sched_wakeup");
     let wakeup = wakeup.and_then(|format| Some((format.id, format.field("pid")?.clone())));
     let endian = file.description.endian;
@@ -290,7 +290,7 @@ fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) ->
     Ok(account)
 }
 
-/// Reading failed on the way.
+/// The error when reading fails halfway.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(
         format!(
@@ -302,7 +302,7 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
     )
 }
 
-/// A text in which nothing is an event.
+/// The error for a text without events.
 pub fn no_trace(path: &Path) -> Failure {
     Failure::usage(
         format!("{} is no trace", report::safe(&path.display().to_string())),

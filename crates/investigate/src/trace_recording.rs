@@ -1,7 +1,8 @@
-//! `trace record`: the kernel's events into a `trace.dat`, from an instance of tracefs of our own.
+//! Implements `trace record`: writes kernel events to a `trace.dat`, from our own tracefs instance.
 //!
-//! Pages go from the kernel's buffers to the disk as they fill, so no record is too long for the memory; nothing of ours runs
-//! on the traced CPUs where there are others, and nothing waits in the kernel for data, which would wake it from there.
+//! Pages go from the kernel's buffers to the disk as they fill, so the length of a recording is not limited by memory.
+//! Nothing of ours runs on the traced CPUs if there are others, and nothing blocks in the kernel for data, because the traced
+//! CPUs would have to wake it.
 
 use crate::blame_options::CommandOptions;
 use crate::child::Launch;
@@ -23,28 +24,28 @@ use tracing::instance::{Instance, found};
 use tracing::ipi_senders::{IpiSenders, Kprobes, SendersReport};
 use tracing::refusal::untraceable;
 
-/// What is recorded, and into which file.
+/// What is recorded, and the output file.
 #[derive(Clone, Debug)]
 pub struct RecordOptions<'a> {
-    /// The CPUs whose events are recorded: an expression. Without it all.
+    /// The CPUs to record, as an expression; by default all.
     pub cpus: Option<String>,
     /// Events (`sched/sched_switch`), systems (`irq`), or `all`.
     pub events: Vec<String>,
-    /// The events where neither `events` nor a tracer are named. An event that the kernel lacks is left out.
+    /// The events if neither `events` nor a tracer is given. Events that the kernel lacks are skipped.
     pub default_events: Vec<&'a str>,
     /// One of the kernel's tracers.
     pub tracer: Option<String>,
-    /// How long; without it until the command ends, or a signal comes.
+    /// The duration; by default until the command ends, or a signal arrives.
     pub duration: Option<Duration>,
     /// The file. The caller has checked that it can be written.
     pub out: PathBuf,
-    /// The clock of the events, as `trace_clock` lists them.
+    /// The clock of the events, as in `trace_clock`.
     pub clock: String,
     /// The kernel's buffer of each CPU, in KiB.
     pub buffer_kib: u64,
     /// Whether kprobes may replace events that the kernel lacks.
     pub kprobes: Kprobes,
-    /// A command that runs during the recording; none without words.
+    /// A command that runs during the recording; none if it is empty.
     pub command: CommandOptions<'a>,
 }
 
@@ -56,12 +57,12 @@ pub struct TraceRecording {
     clock: String,
     tracer: Option<String>,
     events: Vec<String>,
-    /// How long the recording was.
+    /// The duration of the recording.
     pub duration_ns: u64,
     until: EndReason,
     /// The events of each CPU.
     pub cpus: Vec<CpuRecording>,
-    /// What reports which thread interrupts other CPUs; `None` where other events were named.
+    /// The source that reports which thread interrupts other CPUs; `None` if other events were requested.
     pub senders: Option<SendersReport>,
     /// What went wrong during the recording.
     pub findings: Vec<Note>,
@@ -78,11 +79,11 @@ pub struct TraceRecording {
 pub struct CpuRecording {
     /// The CPU.
     pub cpu: u32,
-    /// Events in the file, as far as the kernel counts them.
+    /// Events in the file, as counted by the kernel.
     pub recorded: Option<u64>,
-    /// Events that found no room in the kernel's buffer.
+    /// Events dropped because the kernel's buffer was full.
     pub lost: Option<u64>,
-    /// What they take in the file.
+    /// Their size in the file.
     pub bytes: u64,
 }
 
@@ -103,8 +104,8 @@ impl TraceRecording {
 /// Records into the file.
 ///
 /// # Errors
-/// CPUs, events and tracers that the machine lacks, a command that cannot be placed (also in its new process), a file that cannot
-/// be written. Nothing of the trace stays behind.
+/// CPUs, events and tracers that the machine lacks, a command that cannot be placed (also in its new process), a file that
+/// cannot be written. No instance or kprobe is left behind.
 pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<TraceRecording>, Failure> {
     let root = session.root();
     let machine = session.machine();
@@ -118,7 +119,7 @@ pub fn record(options: &RecordOptions, session: &Session) -> Result<Launch<Trace
         Launch::Failed(status) => return Ok(Launch::Failed(status)),
     };
     let tracefs = found(session)?;
-    // Interrupts that are sent are among the default events, and not in those that the user names.
+    // The events of sent interrupts are defaults, and not added to requested events.
     let usual = &options.default_events;
     let is_usual = options.events.is_empty() && options.tracer.is_none() && usual.contains(&"ipi");
     let senders = is_usual
@@ -175,7 +176,7 @@ fn of_cpu(spooled: &Spooled) -> CpuRecording {
     }
 }
 
-/// What is to be traced, by what this kernel has.
+/// The events to trace, of those that this kernel has.
 fn wanted_events(
     session: &Session,
     options: &RecordOptions,
@@ -218,7 +219,7 @@ fn wanted_events(
         TraceError::NoEvents { wanted } => absent(&wanted),
         error => untraceable(session, error),
     })?;
-    // `all` means what there is: a directory without events is none that is missing.
+    // `all` means the existing events: a directory without events is not a missing one.
     if named.iter().any(|event| event == "all") {
         known.absent.clear();
     }
@@ -318,7 +319,7 @@ fn write(
     Ok(draft.finish()?)
 }
 
-/// Fills up with zeros to the next page.
+/// Pads with zeros to the next page.
 fn pad(draft: &mut Draft, at: u64, to: u64) -> Result<u64, Failure> {
     let missing = usize::try_from(to.saturating_sub(at)).unwrap_or(0);
     draft.append(&vec![0; missing])?;

@@ -1,35 +1,35 @@
-//! The trace that `blame` reads: which events, on which CPUs, in an instance of its own.
+//! Defines the trace that `blame` reads: which events, on which CPUs, in its own instance.
 //!
-//! Other CPUs are traced only for what may be the cause of an interruption on those that are asked about: an interrupt
-//! that is sent there, a thread that is woken there. The kernel filters before it writes, so a busy machine costs little.
+//! Other CPUs are traced only for possible causes of an interruption on the watched ones: an interrupt that is sent there, a
+//! thread that is woken there. The kernel filters before it writes, so the cost on a busy machine is low.
 //!
-//! The events of osnoise (`irq_noise`, `softirq_noise`, `thread_noise`, `nmi_noise`) are not among them. They come only while that
-//! tracer runs, whose thread would spin where the probe spins, so that each would be the other's noise; without its thread
-//! (`NO_OSNOISE_WORKLOAD`) they tell the lengths of what is told here with beginning, end and cause. A gap that osnoise counts as
-//! hardware, because nothing interfered, is `outside` here.
+//! The osnoise events (`irq_noise`, `softirq_noise`, `thread_noise`, `nmi_noise`) are not used. They exist only while that
+//! tracer runs. Its thread would spin where the probe spins, so each would be noise for the other. Without its thread
+//! (`NO_OSNOISE_WORKLOAD`) they report the lengths of what is traced here with start, end and cause. A gap that osnoise
+//! counts as hardware, because nothing interfered, is `outside` here.
 
 use crate::trace_clock::{self, TraceClock};
 use apply::tracing::{Setting, Wanted};
 use machine::CpuSet;
 
-/// Of which CPUs an event is wanted.
+/// On which CPUs an event is traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
-    /// Those that are asked about.
+    /// The watched CPUs.
     Asked,
-    /// Those that are asked about, and there only of who is watched, where that has one name.
+    /// The watched CPUs, and there only the watched thread, if it has one name.
     Own,
     /// All.
     All,
-    /// As [`From::Own`], and of all CPUs what may interrupt others.
+    /// As [`From::Own`], and on all CPUs for code that may interrupt others.
     OwnOrInterrupting,
-    /// As [`From::Asked`], and of all CPUs the softirqs that do what somebody asked for.
+    /// As [`From::Asked`], and on all CPUs for softirqs that do requested work.
     AskedOrServing,
-    /// All, when this field names a CPU that is asked about.
+    /// All, if this field names a watched CPU.
     Naming(&'static str),
 }
 
-/// Events that are traced, and from where.
+/// The traced events, and their CPUs.
 const EVENTS: &[(&str, From)] = &[
     ("sched/sched_switch", From::Asked),
     ("sched/sched_waking", From::Naming("target_cpu")),
@@ -41,7 +41,7 @@ const EVENTS: &[(&str, From)] = &[
     ("irq/softirq_entry", From::All),
     ("irq/softirq_exit", From::All),
     ("irq_vectors", From::Asked),
-    // In the context of this one most is woken and sent elsewhere too; others there are "an interrupt".
+    // Most wake-ups and sends happen in the context of this one; other interrupts are reported as "an interrupt".
     ("irq_vectors/local_timer_entry", From::All),
     ("irq_vectors/local_timer_exit", From::All),
     ("nmi/nmi_handler", From::Asked),
@@ -73,16 +73,16 @@ const EVENTS: &[(&str, From)] = &[
     ("block/block_rq_complete", From::Asked),
 ];
 
-/// Events that are traced besides where a program is watched, whose threads come and go.
+/// Further events for a watched program, whose threads start and end.
 const OF_PROGRAMS: &[(&str, From)] = &[
     ("sched/sched_wakeup_new", From::Naming("target_cpu")),
     ("sched/sched_migrate_task", From::All),
-    // They come only on CPUs whose context the kernel tracks (`nohz_full`). A probe knows its gaps better than they do.
+    // They exist only on CPUs whose context the kernel tracks (`nohz_full`). A probe measures its gaps better.
     ("context_tracking/user_exit", From::Asked),
     ("context_tracking/user_enter", From::Asked),
 ];
 
-/// The threads of the probe: they alone are asked about, so that what others on the CPU do costs nothing.
+/// The threads of the probe. Filtering by their name excludes other threads on the CPU, which then cost nothing.
 const PROBE: &str = "COMM ~ \"sampler/*\"";
 
 /// What is watched.
@@ -94,7 +94,7 @@ pub enum Watched {
     Program,
 }
 
-/// Their names.
+/// The names of the events.
 pub fn events(watched: Watched) -> Vec<&'static str> {
     let besides = match watched {
         Watched::Probe => [].as_slice(),
@@ -103,7 +103,7 @@ pub fn events(watched: Watched) -> Vec<&'static str> {
     EVENTS.iter().chain(besides).map(|(event, _)| *event).collect()
 }
 
-/// What the instance is set to. `found` are the events that this kernel has.
+/// The settings of the instance. `found` are the events that this kernel has.
 pub fn wanted(
     found: &[String],
     asked: &CpuSet,
@@ -131,7 +131,7 @@ pub fn wanted(
             .iter()
             .filter(|found| is(found, event) && (found == event || !stands_alone(found)))
         {
-            // Without its filter an event comes from more CPUs than needed, and the answer is the same.
+            // Without its filter an event arrives from more CPUs than needed, and the answer is the same.
             own.push(Setting::may(&format!("events/{event}/filter"), filter.clone()));
         }
     }
@@ -151,18 +151,18 @@ pub fn wanted(
     }
 }
 
-/// Whether an event of the kernel is the wanted one, or of the wanted system.
+/// Whether a kernel event matches a wanted event or system.
 fn is(found: &str, wanted: &str) -> bool {
     found == wanted
         || (!wanted.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == wanted))
 }
 
-/// Whether an event has a line of its own, whatever its system has.
+/// Whether an event has its own line, besides the line of its system.
 fn stands_alone(found: &str) -> bool {
     EVENTS.iter().any(|(event, _)| *event == found)
 }
 
-/// The field by which a kprobe of ours names the CPU that is interrupted.
+/// The field in which our kprobe has the interrupted CPU.
 fn naming(found: &str) -> Option<&'static str> {
     let (group, event) = found.split_once('/')?;
     let mut all = blame::senders(0).into_iter().filter(|_| blame::is_group(group));
@@ -318,7 +318,7 @@ mod tests {
             formats.add(events::Format::parse(system, text).unwrap()).unwrap();
         }
         let reader = blame::Reader::new(formats);
-        // Those of arm, and of kernels with nohz_full, are not in this kernel.
+        // Events of arm, and of kernels with nohz_full, do not exist in this kernel.
         let is_elsewhere = |event: &&str| {
             event.starts_with("context_tracking/") || matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")
         };

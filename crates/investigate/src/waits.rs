@@ -1,8 +1,8 @@
-//! Where a program cannot be traced: how long its threads waited for a CPU, by the scheduler's own account of each thread
-//! (`/proc/PID/task/TID/schedstat`: time on a CPU, time waiting for one, how often it was given one, in nanoseconds).
+//! Measures how long threads waited for a CPU if a program cannot be traced, from the scheduler's statistics
+//! (`/proc/PID/task/TID/schedstat`: time on a CPU, time waiting for one, number of time slices; in nanoseconds).
 //!
-//! The account does not say where a thread waited. It is looked at again and again, and what came since the last look is
-//! that of the CPU on which the thread stands: exact where it may run on one CPU only.
+//! The statistics do not show where a thread waited. They are read repeatedly, and each increase is assigned to the CPU of
+//! the thread at that moment: exact if it may run on only one CPU.
 
 use blame::{Answer, CpuAnswer, GapsFrom};
 use machine::tasks::{children, read_process, read_stat};
@@ -10,27 +10,27 @@ use machine::{CpuId, CpuSet, Task, TaskKey};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// Whose account it is.
+/// The observed threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsOf {
     /// One thread.
     Thread(u32),
     /// The threads of a process.
     Process(u32),
-    /// A process and what it starts.
+    /// A process and its descendants.
     Family(u32),
 }
 
-/// The account of one thread, or of one CPU.
+/// The statistics of one thread, or of one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Account {
     ran_ns: u64,
     waited_ns: u64,
-    /// How often it was given a CPU.
+    /// The number of time slices.
     turns: u64,
 }
 
-/// Who is looked at.
+/// The measurement.
 pub struct Waits {
     of: WaitsOf,
     threads: BTreeMap<TaskKey, Account>,
@@ -38,7 +38,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Begins with what is there now: what was before does not count.
+    /// Starts from the current values: earlier waits do not count.
     pub fn begin(root: &Root, of: WaitsOf) -> Waits {
         let mut waits = Waits {
             of,
@@ -50,8 +50,8 @@ impl Waits {
         waits
     }
 
-    /// Adds what came since the last look. A thread that was born since has everything of its account from now on; of one
-    /// that ended, what came after its last look is not known.
+    /// Adds the increases since the last call. A new thread counts with all of its statistics. For a thread that ended, the
+    /// time after its last reading is unknown.
     pub fn look(&mut self, root: &Root) {
         for thread in self.threads_now(root) {
             let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.key.tid);
@@ -75,7 +75,7 @@ impl Waits {
                 let (mut all, mut open) = (Vec::new(), vec![pid]);
                 while let Some(pid) = open.pop() {
                     let threads = read_process(root, pid);
-                    // Each thread has the children that it made.
+                    // Each thread lists only the children that it created.
                     open.extend(
                         threads
                             .iter()
@@ -89,8 +89,8 @@ impl Waits {
         }
     }
 
-    /// The answer: the time that they waited is stolen, by an unknown thread. Threads of one program that wait at the same
-    /// time, or for each other, wait for no more than the time in which none of them ran.
+    /// The answer: the waiting time is stolen, by an unknown thread. Threads of one program may wait at the same time, or
+    /// for each other, so it is limited to the time in which none of them ran.
     pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> Answer {
         let of = |cpu: CpuId| {
             let sum = self.cpus.get(&cpu).copied().unwrap_or_default();
@@ -135,13 +135,13 @@ fn parse(text: &str) -> Option<Account> {
 mod tests {
     use super::*;
 
-    /// A process that made a child from its second thread.
+    /// A process whose second thread created a child.
     fn machine(accounts: [(u32, u32, &str, u32); 3]) -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().unwrap();
         for (pid, tid, schedstat, cpu) in accounts {
             let at = dir.path().join(format!("proc/{pid}/task/{tid}"));
             std::fs::create_dir_all(&at).unwrap();
-            // Fields 3 and 4, 5 to 21, the time of birth, 23 to 38, the CPU, priority and policy.
+            // Fields 3 and 4, 5 to 21, the start time, 23 to 38, the CPU, priority and policy.
             let stat = format!(
                 "{tid} (one) R 1{} 77{} {cpu} 0 0\n",
                 " 2".repeat(17),

@@ -1,11 +1,11 @@
-//! The loop of a run until its end: a command or process ends, the time is over, a signal comes, or what was searched for.
+//! Waits until a run ends: a command or process ends, the time is over, a signal arrives, or the search succeeds.
 
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB in that time at most.
+/// The interval between two drains of the buffers: a CPU writes at most a few hundred KiB in that time.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What ended a run.
@@ -18,15 +18,15 @@ pub enum EndReason {
     Time,
     /// A signal ended it.
     Signal,
-    /// What the run searched for came.
+    /// The search of the run succeeded.
     Found,
 }
 
-/// Waits, and calls `each` every 20 ms, the first time at once. `each` breaks when it has found what the run searches for.
-/// Without a `duration` no time ends it.
+/// Waits, and calls `each` every 20 ms, first immediately. `each` breaks when the search succeeds. Without a `duration` there
+/// is no time limit.
 ///
 /// # Errors
-/// What `each` fails with.
+/// Errors of `each`.
 pub fn watch_loop<E>(
     duration: Option<Duration>,
     stop: &AtomicBool,
@@ -35,7 +35,7 @@ pub fn watch_loop<E>(
 ) -> Result<EndReason, E> {
     let start = Instant::now();
     loop {
-        // What the kernel tells of a process is gone when that has been buried, so it is looked at before.
+        // The kernel's data about a process disappears when it is reaped, so read it before.
         if each()?.is_break() {
             return Ok(EndReason::Found);
         }

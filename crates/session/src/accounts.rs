@@ -1,24 +1,24 @@
-//! Users and groups by name or number, out of `/etc/passwd` and `/etc/group`: a static binary has nothing else.
+//! Reads users and groups from `/etc/passwd` and `/etc/group`. A static binary has no other source (no NSS).
 
 use root::process::NO_ID;
 use root::{Failure, Root};
 use std::collections::BTreeMap;
 
-/// Who a program runs as.
+/// The user and groups that a program runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// User.
     pub uid: u32,
     /// Group.
     pub gid: u32,
-    /// Supplementary groups; `None` keeps those of now.
+    /// Supplementary groups; `None` keeps the current ones.
     pub groups: Option<Vec<u32>>,
 }
 
-/// The identity for `--user` and `--group`; `None` when neither was given.
+/// The identity for `--user` and `--group`; `None` if neither was given.
 ///
 /// # Errors
-/// Names and numbers that are not there.
+/// Names and numbers that do not exist.
 pub fn identity(root: &Root, user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, Failure> {
     if user.is_none() && group.is_none() {
         return Ok(None);
@@ -28,24 +28,24 @@ pub fn identity(root: &Root, user: Option<&str>, group: Option<&str>) -> Result<
     find(&passwd, &groups, user, group, root::process::ids()).map(Some)
 }
 
-/// The value of the knob `owner` for `USER`, `USER:GROUP` or `:GROUP`: `UID` or `UID:GID`.
+/// The value of the knob `owner`, `UID` or `UID:GID`, for `USER`, `USER:GROUP` or `:GROUP`.
 ///
 /// # Errors
-/// Names and numbers that are not there, and a text that names nobody.
+/// Names and numbers that do not exist, and a text that names neither a user nor a group.
 pub fn owner(root: &Root, text: &str) -> Result<String, Failure> {
     let read = |path| root.text(path).map(Option::unwrap_or_default);
     owner_among(&read("/etc/passwd")?, &read("/etc/group")?, text)
 }
 
-/// The number of a user by name or number.
+/// The number of a user, given by name or number.
 ///
 /// # Errors
-/// Names that are not there.
+/// Names that do not exist.
 pub fn user(root: &Root, text: &str) -> Result<u32, Failure> {
     user_among(&root.text("/etc/passwd")?.unwrap_or_default(), text)
 }
 
-/// The names of users by number; the first of several.
+/// User names by number. If a number has several names, the first one wins.
 pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
     let passwd = root.text("/etc/passwd").ok().flatten().unwrap_or_default();
     let mut names = BTreeMap::new();
@@ -57,7 +57,7 @@ pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
     names
 }
 
-/// The group does not matter here, so a number needs no line of its own.
+/// The group is irrelevant here, so a number does not need an entry in `passwd`.
 fn user_among(passwd: &str, text: &str) -> Result<u32, Failure> {
     find(passwd, "", Some(text), Some("0"), (0, 0)).map(|identity| identity.uid)
 }
@@ -163,7 +163,7 @@ fn group_number(groups: &str, group: &str) -> Result<u32, Failure> {
     })
 }
 
-/// The number with which the kernel leaves a user or group as it is: with it a program would stay root.
+/// The error for the number that makes the kernel leave a user or group unchanged: the program would stay root.
 fn no_id(kind: &str, text: &str) -> Failure {
     Failure::usage(
         format!("{} is no {kind}", report::safe(text)),
@@ -172,7 +172,7 @@ fn no_id(kind: &str, text: &str) -> Failure {
     )
 }
 
-/// A number of `/etc/passwd` or `/etc/group`. A line with [`NO_ID`] names nothing.
+/// Parses a number of `/etc/passwd` or `/etc/group`. A line with [`NO_ID`] is ignored.
 fn id(field: &str) -> Option<u32> {
     field.parse().ok().filter(|id| *id != NO_ID)
 }

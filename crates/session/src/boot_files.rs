@@ -1,6 +1,6 @@
-//! The boot files of a machine with what quietcore has put into them, and the one way to change them.
+//! Reads the boot files of a machine, finds the words that quietcore added, and changes them.
 //!
-//! Only commands that change something lock the files: what an earlier change left unfinished is undone first.
+//! Only commands that change something lock the files. They first undo what an earlier change left unfinished.
 
 pub mod clearing;
 pub mod declaration;
@@ -18,31 +18,31 @@ use plan::boot_check::{OurWords, Stage};
 use root::state::LIB_DIR;
 use root::{Failure, Origin, Root};
 
-/// A machine, its boot files and what is ours in them.
+/// A machine, its boot files and our words in them.
 pub struct BootScene<'s> {
     /// The session that it belongs to.
     pub session: &'s Session,
     /// Its files.
     pub root: &'s Root,
-    /// What is ours; nothing where that cannot be known.
+    /// Our words; empty if they cannot be determined.
     pub kept: Kept,
-    /// Whether it was booted since our words were written.
+    /// Whether the machine was booted since our words were written.
     pub after: After,
-    /// The line that the running kernel got.
+    /// The command line of the running kernel.
     pub running: String,
-    /// What a boot since then was seen to have.
+    /// What was recorded about a boot since then.
     pub noted: Option<Noted>,
-    /// Whether a change did not come to its end.
+    /// Whether a change was interrupted.
     pub unfinished: bool,
-    /// Why it is not known what is ours.
+    /// Why our words cannot be determined.
     pub unknown: Option<String>,
 }
 
 impl<'s> BootScene<'s> {
-    /// Reads it.
+    /// Reads everything.
     ///
     /// # Errors
-    /// A journal that cannot be understood.
+    /// A journal that cannot be parsed.
     pub fn read(session: &'s Session) -> Result<BootScene<'s>, Failure> {
         let root = session.root();
         let running = root.value("/proc/cmdline")?.unwrap_or_default();
@@ -83,20 +83,20 @@ impl<'s> BootScene<'s> {
         Ok(scene)
     }
 
-    /// The loader that starts this machine; where something is ours already, that one.
+    /// The loader that starts this machine. If our words are installed already, the loader that has them.
     ///
     /// # Errors
-    /// None, another one, or several.
+    /// No loader, a different one, or several.
     pub fn loader(&self, named: Option<&str>) -> Result<Found, Failure> {
         let files = Files::of(self.root);
         let ours = self.kept.line.as_ref().or(self.kept.trial.as_ref());
         let named = named.or_else(|| ours.map(|ours| ours.loader.as_str()));
-        // What was not found may only have been unreadable.
+        // A loader may be missing only because its files were unreadable.
         let _ = boot::find(&files);
         Ok(choose(&files, named, &files.refused())?)
     }
 
-    /// How long a line may be here.
+    /// The maximum length of the line on this machine.
     #[must_use]
     pub fn limit(&self) -> Limit {
         let told = self.root.value("/proc/sys/kernel/arch").ok().flatten();
@@ -107,11 +107,10 @@ impl<'s> BootScene<'s> {
         limit(told.or_else(asked).as_deref())
     }
 
-    /// Refuses words with which the line that is running would be too long: loaders and firmware add words of their own,
-    /// which stand in no file.
+    /// Rejects words that would make the running line too long. Loaders and firmware add words that are in no file.
     ///
     /// # Errors
-    /// The line that would be cut.
+    /// The line that would be truncated.
     pub fn check_running(&self, words: &[String]) -> Result<(), Failure> {
         let Limit { most, who } = self.limit();
         let length = on_line(&self.running, words).len();
@@ -129,10 +128,10 @@ impl<'s> BootScene<'s> {
     }
 }
 
-/// Carries a change out under the lock of the boot files.
+/// Performs a change under the lock of the boot files.
 ///
 /// # Errors
-/// What went wrong; everything is as before then.
+/// The failure; the files are then restored.
 pub fn carry(
     session: &Session,
     changing: &ChangeLock,
@@ -140,7 +139,7 @@ pub fn carry(
     loader: &'static Loader,
     wanted: Option<Vec<String>>,
 ) -> Result<(), Failure> {
-    // Half a change helps nobody: a signal is looked at when it is done.
+    // A half-done change is useless, so signals are checked after it.
     crate::stop_flag();
     let state = session.made_lasting_state()?;
     let boot_id = changing.session.boot_id();
@@ -165,7 +164,7 @@ pub fn carry(
         change,
         &good,
     );
-    // A directory that is empty again was made for this.
+    // A directory that is empty again was created for this change.
     session.discard_empty_lasting_state()?;
     carried.map_err(|error| match &error {
         ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => Failure {
@@ -181,11 +180,11 @@ pub fn carry(
     })
 }
 
-/// The right to change boot files; what an earlier call left unfinished is taken back first, and what this boot has of the
-/// last change is noted.
+/// Locks the boot files. First undoes what an earlier call left unfinished, and records which words of the last change this
+/// boot has.
 ///
 /// # Errors
-/// No permission, another quietcore at work, files that cannot be given back.
+/// No permission, another running quietcore, files that cannot be restored.
 pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
     let changing = session.lock_boot_files()?;
     if let Some(state) = session.lasting_state()? {
@@ -202,8 +201,8 @@ pub fn lock_boot_files(session: &Session) -> Result<ChangeLock<'_>, Failure> {
     Ok(changing)
 }
 
-/// Notes on the disk what this boot has of the words that are ours, where it is another boot than that of the change, and
-/// the first of which that can be said. Only verbs that change something may: `boot show` and `boot check` write nothing.
+/// Records on disk which of our words this boot has, if it is not the boot of the change and the first that shows it. Only
+/// for verbs that may change something: `boot show` and `boot check` write nothing.
 ///
 /// # Errors
 /// A journal that cannot be read or written.
@@ -226,7 +225,7 @@ pub fn note_first_sight(changing: &ChangeLock) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The words of ours that this boot should have. The boot of a trial has its words and not those of the default line.
+/// Our words that this boot should have. A trial boot has the words of the trial, not those of the default line.
 #[must_use]
 pub fn ours(scene: &BootScene) -> Vec<OurWords> {
     let stage = |words: &[String]| match state_after(words, &scene.running, scene.after) {
@@ -241,7 +240,7 @@ pub fn ours(scene: &BootScene) -> Vec<OurWords> {
     let (line, trial) = (scene.kept.line.as_ref(), scene.kept.trial.as_ref());
     let tried = missing_words(&[MARK.to_owned()], &scene.running).is_empty();
     match trial {
-        // The default line was started since on purpose, where the trial was only written in this boot.
+        // If the trial was written in an earlier boot, the default line was started on purpose since then.
         Some(trial) if tried || scene.after == After::AnotherBoot => vec![of(&trial.words)],
         _ => line
             .into_iter()

@@ -1,4 +1,4 @@
-//! What starts services at boot: systemd, and where it finds this program.
+//! Finds the service manager that starts services at boot, and the path of this program for it.
 
 use crate::Session;
 use root::{Failure, Kind, Root, changeable_by_others};
@@ -6,25 +6,25 @@ use root::{Failure, Kind, Root, changeable_by_others};
 /// The program's path in units and scripts.
 pub const PROGRAM: &str = "/usr/local/bin/quietcore";
 
-/// Lets systemd read its files again, as `systemctl daemon-reload` does: its documented signal for that is SIGHUP.
-/// Where it does not run, or we may not, the next boot does.
+/// Makes systemd reload its files, like `systemctl daemon-reload`; the documented signal is SIGHUP. If systemd does not run
+/// or we lack permission, the next boot reloads them.
 pub fn reload_systemd(root: &Root) {
     if runs_systemd(root) {
         let _ = rustix::process::kill_process(rustix::process::Pid::INIT, rustix::process::Signal::HUP);
     }
 }
 
-/// Whether the first process is systemd.
+/// Whether PID 1 is systemd.
 #[must_use]
 pub fn runs_systemd(root: &Root) -> bool {
     matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
         && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd")
 }
 
-/// Where this program is, as the boot will find it.
+/// The path of this program at boot.
 ///
 /// # Errors
-/// A path that will not be there then, that a unit cannot name, or where users other than root can put another program.
+/// A path that will not exist at boot, that a unit cannot express, or where users other than root can replace the program.
 pub fn program(session: &Session) -> Result<String, Failure> {
     let path = session.root().link("/proc/self/exe")?.unwrap_or_default();
     let plain = path.starts_with('/')
@@ -62,7 +62,7 @@ fn not_at_boot(path: &str, why: &str) -> Failure {
     )
 }
 
-/// The text of a unit or a script, with this program in it.
+/// The text of a unit or script with the path of this program filled in.
 #[must_use]
 pub fn with_program(text: &str, program: &str) -> String {
     text.replace(PROGRAM, program)

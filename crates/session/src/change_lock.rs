@@ -1,4 +1,4 @@
-//! The right to change the machine: the lock of the state directory, and signals held while it is taken.
+//! Takes the right to change the machine: locks the state directory and holds back signals.
 
 use crate::Session;
 use crate::signals::HeldSignals;
@@ -11,31 +11,30 @@ use std::time::Duration;
 /// How long a command waits for another quietcore that has the lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// The machine and our state, locked until it is dropped.
+/// The machine and our state, locked until this is dropped.
 pub struct ChangeLock<'s> {
     /// The session that it belongs to.
     pub session: &'s Session,
     /// The machine.
     pub host: Host,
-    /// What programs that died had limited ([`apply::latency`]) or traced ([`apply::tracing`]) and another program changed
-    /// since: left alone.
+    /// Limits ([`apply::latency`]) and traces ([`apply::tracing`]) of dead programs that another program changed since: left alone.
     pub left: Vec<String>,
     state: Arc<StateDir>,
     _lock: Lock,
-    // Last, so that a signal that was held finds the lock free.
+    // Dropped last, so that a held signal finds the lock free.
     _held: Option<HeldSignals>,
 }
 
 impl Session {
-    /// Makes the state directory where needed, and locks it.
+    /// Creates the state directory if necessary, and locks it.
     ///
     /// # Errors
-    /// No permission, an unsafe directory, another quietcore at work, or a captured machine.
+    /// No permission, an unsafe directory, another running quietcore, or a captured machine.
     pub fn lock(&self) -> Result<ChangeLock<'_>, Failure> {
         self.locked(self.made_state()?)
     }
 
-    /// As [`Session::lock`], however long another quietcore has the lock: for an undo that must happen. Each wait is reported.
+    /// As [`Session::lock`], but waits without a limit and reports each wait: for an undo that must happen.
     ///
     /// # Errors
     /// No permission, an unsafe directory, or a captured machine.
@@ -55,7 +54,7 @@ impl Session {
         self.swept(state, lock)
     }
 
-    /// Locks the state directory; `None` where there is none, so nothing is in force.
+    /// Locks the state directory; `None` if it does not exist, so nothing is active.
     ///
     /// # Errors
     /// As [`Session::lock`].
@@ -66,7 +65,7 @@ impl Session {
         }
     }
 
-    /// For the boot files alone, which have a lock of their own: the tools of a loader may take minutes, and delay no `undo`.
+    /// For the boot files only, which have their own lock: loader tools may take minutes and must not delay `undo`.
     ///
     /// # Errors
     /// As [`Session::lock`].
@@ -83,11 +82,11 @@ impl Session {
         })
     }
 
-    /// Removes `/var/lib/quietcore` where nothing is in it. While another command has the lock it stays: that one may be about
-    /// to use it.
+    /// Removes `/var/lib/quietcore` if it is empty. It stays while another command holds the lock, because that command may
+    /// be about to use it.
     ///
     /// # Errors
-    /// The errno of looking or of the removal.
+    /// The errno of the check or of the removal.
     pub fn discard_empty_lasting_state(&self) -> Result<(), Failure> {
         let Some(lasting) = self.lasting_state()? else {
             return Ok(());
@@ -101,7 +100,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reports that what programs had limited or traced could not be restored.
+    /// Reports limits or traces of dead programs that could not be restored.
     pub fn warn_of_leftovers(&self, error: ApplyError) {
         let Failure {
             status, what, why, ..
@@ -119,8 +118,8 @@ impl Session {
         self.swept(state, lock)
     }
 
-    /// A command that was killed did not restore what it had changed. Where that fails now, it stays in its ledger for the next
-    /// command, and is no reason to refuse the job of this one.
+    /// Restores what killed commands had changed. If that fails, the change stays in its ledger for the next command, and
+    /// this command continues.
     fn swept(&self, state: Arc<StateDir>, lock: Lock) -> Result<ChangeLock<'_>, Failure> {
         let held = HeldSignals::unless_watched();
         let host = Host::new(self.writable()?.clone());
@@ -154,16 +153,16 @@ impl ChangeLock<'_> {
         &self.state
     }
 
-    /// The boot files too, while the result lives.
+    /// Locks the boot files too, as long as the result lives.
     ///
     /// # Errors
-    /// Another quietcore changes them.
+    /// Another quietcore is changing them.
     pub fn with_boot_files(&self) -> Result<Lock, Failure> {
         lock_boot_files(&self.state)
     }
 
-    /// Undoes what was applied for a reason, by a command that undoes its own work. What other programs did to their own tasks
-    /// since then is theirs; the journal must not stay for that.
+    /// Undoes what was applied for a reason, for a command that undoes its own work. Changes that other programs made to
+    /// their own tasks since then are kept and do not keep the journal open.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
@@ -184,7 +183,7 @@ fn lock_boot_files(state: &StateDir) -> Result<Lock, Failure> {
         .map_err(not_locked)
 }
 
-/// A read-only or full file system is no conflict; everything else is.
+/// A read-only or full file system is not a conflict; everything else is.
 fn not_locked(error: RootError) -> Failure {
     match error.errno() {
         Some(_) => error.into(),

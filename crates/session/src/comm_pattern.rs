@@ -1,17 +1,17 @@
-//! Patterns for names of processes and threads, and `--pin 'GLOB=CPULIST'`.
+//! Matches names of processes and threads against patterns, and parses `--pin 'GLOB=CPULIST'`.
 
 /// A pattern with `*`, `?` and `[a-z]`, for a name in `/proc/PID/comm`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob(String);
 
 impl Glob {
-    /// The kernel keeps so many bytes of a name (`TASK_COMM_LEN`, less the end mark).
+    /// The length at which the kernel truncates names (`TASK_COMM_LEN` minus the NUL).
     const COMM: usize = 15;
 
-    /// Checks a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// An empty one, and a bracket that is never closed.
+    /// An empty pattern, and an unclosed bracket.
     pub fn parse(text: &str) -> Result<Glob, String> {
         if text.is_empty() {
             return Err("an empty pattern matches nothing".to_owned());
@@ -23,21 +23,21 @@ impl Glob {
         Ok(Glob(text.to_owned()))
     }
 
-    /// Whether it matches a name. A plain name longer than the kernel keeps matches its beginning.
+    /// Whether it matches a name. A pattern longer than the kernel keeps matches the truncated name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let cut = name.len() == Glob::COMM && self.0.starts_with(name);
         cut || matches(self.0.as_bytes(), name.as_bytes())
     }
 
-    /// As it was written.
+    /// The pattern as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// Without recursion: after a mismatch the last `*` takes one letter more.
+/// Not recursive: after a mismatch the last `*` takes one more byte.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut seen) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -118,7 +118,7 @@ fn bracket(pattern: &[u8], letter: u8) -> Step {
     }
 }
 
-/// `GLOB=CPULIST`: threads with such names go to these CPUs.
+/// `GLOB=CPULIST`: pins threads with matching names to these CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pin {
     /// Names of threads.
@@ -128,7 +128,7 @@ pub struct Pin {
 }
 
 impl Pin {
-    /// Parses it. The last `=` divides, because names may hold one.
+    /// Parses it. The last `=` is the separator, because names may contain one.
     ///
     /// # Errors
     /// Text without `=`, without a pattern or without CPUs.

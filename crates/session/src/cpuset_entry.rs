@@ -1,21 +1,21 @@
-//! The way of a sampler into the cpuset that owns the CPU: outside of it the kernel would refuse the CPU.
+//! Moves a sampler into the cpuset that owns its CPU. Outside of it the kernel would reject the CPU.
 
 use crate::Session;
 use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
 use root::Root;
 
-/// The file that takes a process into the cpuset of these CPUs; `None` where our own cpuset has them already, or
-/// where no single other one does.
+/// The file that moves a process into the cpuset of these CPUs. `None` if our own cpuset has them already, or if no other
+/// single cpuset does.
 pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
     let hierarchy = machine.cgroups.cpuset.as_ref()?;
     let own = machine::tasks::cgroup_of(root, std::process::id(), hierarchy.version)?;
     choose(hierarchy, &own, cpus)
 }
 
-/// Puts a process there.
+/// Moves a process there.
 ///
 /// # Errors
-/// What the kernel said, as text.
+/// The kernel's error as text.
 pub fn enter(session: &Session, door: &str, pid: u32) -> Result<(), String> {
     let live = session.writable().map_err(|failure| failure.why)?;
     live.write(door, pid.to_string().as_bytes())
@@ -27,7 +27,7 @@ fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
     if hierarchy.sets.iter().any(|set| set.name == own && holds(set)) {
         return None;
     }
-    // The smallest set that has all of them is the partition; the root has them too, but not for its tasks.
+    // The smallest set with all of them is the partition. The root has them too, but not for its tasks.
     let others = hierarchy
         .sets
         .iter()

@@ -1,4 +1,4 @@
-//! `apply --save`: one more partition in the file of declared ones, everything else in it kept.
+//! Implements `apply --save`: adds a partition to the declaration file and keeps everything else in it.
 
 use crate::Session;
 use crate::declared::wrong;
@@ -9,26 +9,26 @@ use plan::declared::{Declaration, DeclarationError, PATH, add, put_on_boot_line}
 use root::{Content, Failure, Standing, Status};
 use std::path::Path;
 
-/// The file as it shall be.
+/// The file as it will be written.
 pub struct DeclarationDraft {
     path: String,
-    /// `None` where the partition stands there already.
+    /// `None` if the file already has the partition.
     wanted: Option<Standing>,
 }
 
 /// What was saved.
 pub struct SavedDeclaration {
-    /// Where.
+    /// The path of the file.
     pub path: String,
-    /// Whether it stood there already.
+    /// Whether the file already had it.
     already: bool,
 }
 
 impl DeclarationDraft {
-    /// The file with the partition in it; nothing is written yet.
+    /// Adds the partition to the file in memory; writes nothing.
     ///
     /// # Errors
-    /// A file that declares the partition or its CPUs otherwise, or that cannot be understood.
+    /// A file that declares the partition or its CPUs differently, or that cannot be parsed.
     pub fn with(
         session: &Session,
         declaration: &Declaration,
@@ -47,7 +47,7 @@ impl DeclarationDraft {
         DeclarationDraft::edited(session, path, |text| add(text, declaration))
     }
 
-    /// The machine's own file with `boot = true` in some partitions; nothing is written yet.
+    /// Sets `boot = true` in some partitions of the machine's own file; writes nothing.
     ///
     /// # Errors
     /// As [`DeclarationDraft::with`].
@@ -88,10 +88,10 @@ impl DeclarationDraft {
         })
     }
 
-    /// Writes it, with its former content in the journal of installed files.
+    /// Writes the file, with its former content in the journal of installed files.
     ///
     /// # Errors
-    /// What writing met; the file is as before then.
+    /// The write error; the file is then unchanged.
     pub fn write(self, session: &Session) -> Result<SavedDeclaration, Failure> {
         let DeclarationDraft { path, wanted } = self;
         let already = wanted.is_none();
@@ -104,7 +104,7 @@ impl DeclarationDraft {
 }
 
 impl SavedDeclaration {
-    /// In words.
+    /// The outcome as text.
     #[must_use]
     pub fn text(&self) -> String {
         match self.already {

@@ -1,4 +1,4 @@
-//! The declared partitions of a machine: the file is read, and what is wrong is said with its file and line.
+//! Reads the declared partitions of a machine. Errors carry file and line.
 
 use crate::Session;
 use crate::isolation::{existing_cpus, settle};
@@ -12,16 +12,16 @@ use std::path::Path;
 pub struct DeclaredFile {
     /// Its path, as shown.
     pub path: String,
-    /// What it declares, as far as it is asked for.
+    /// The requested declarations.
     pub declarations: Vec<Declaration>,
-    /// What it declares besides.
+    /// The other declarations.
     pub others: Vec<Declaration>,
 }
 
-/// The file that the user named, or the machine's own; `None` where the machine has none.
+/// The file that the user named, or the machine's own; `None` if the machine has none.
 ///
 /// # Errors
-/// A named file that is not there, one that others than root may write, and what is wrong in it.
+/// A named file that does not exist, one that users other than root may write, and errors in it.
 pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFile>, Failure> {
     match named {
         Some(path) => {
@@ -42,10 +42,10 @@ pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFi
     }
 }
 
-/// What stands in the machine's own file; `None` where there is none.
+/// The content of the machine's own file; `None` if there is none.
 ///
 /// # Errors
-/// A file that cannot be read, also because it is none, and one that others than root may write.
+/// A file that cannot be read or is not a regular file, and one that users other than root may write.
 pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
     let root = session.root();
     let next = "look at what stands at this path: a file that root can read, or nothing at all";
@@ -54,7 +54,7 @@ pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
         .bytes_at_most(PATH, MOST_BYTES, &mut bytes)
         .map_err(|error| unreadable(PATH, &error, next))?;
     if !there {
-        // A directory reads as nothing, and whoever put it there did not mean that nothing is declared.
+        // A directory reads as missing, but it does not mean that nothing is declared.
         return match root.kind(PATH) {
             Ok(Some(Kind::Dir)) => Err(Failure::usage(
                 format!("{PATH}: cannot be read"),
@@ -72,10 +72,10 @@ pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 impl DeclaredFile {
-    /// What these bytes declare.
+    /// Parses declarations.
     ///
     /// # Errors
-    /// What is wrong in them.
+    /// Syntax errors and invalid declarations.
     pub fn of(path: String, bytes: &[u8]) -> Result<DeclaredFile, Failure> {
         let declarations = parse(bytes).map_err(|error| wrong(&path, &error))?;
         Ok(DeclaredFile {
@@ -85,7 +85,7 @@ impl DeclaredFile {
         })
     }
 
-    /// A file in which nothing is declared, for whoever knows that there is none.
+    /// A file without declarations, for a caller that knows that there is none.
     #[must_use]
     pub fn empty() -> DeclaredFile {
         DeclaredFile {
@@ -95,14 +95,14 @@ impl DeclaredFile {
         }
     }
 
-    /// Only the partition of a name.
+    /// Only the partition with this name.
     #[must_use]
     pub fn only(mut self, name: &str) -> Option<DeclaredFile> {
         self.keep(|one| one.name().as_str() == name);
         (!self.declarations.is_empty()).then_some(self)
     }
 
-    /// Asks for some of the partitions alone.
+    /// Restricts the request to some of the partitions.
     pub fn keep(&mut self, wanted: impl Fn(&Declaration) -> bool) {
         let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
             .into_iter()
@@ -111,7 +111,7 @@ impl DeclaredFile {
         self.others.extend(others);
     }
 
-    /// CPUs that are named for a partition, so that none of them is chosen for another one.
+    /// CPUs that are explicitly named for a partition, so that none of them is chosen for another one.
     ///
     /// # Errors
     /// CPU expressions that cannot be used here, and CPUs that are named twice.
@@ -139,10 +139,10 @@ impl DeclaredFile {
         Ok(all)
     }
 
-    /// Every declaration with its plan on this machine, each beside those before it; nothing is written.
+    /// Plans every declaration on this machine, each after those before it; writes nothing.
     ///
     /// # Errors
-    /// The first that cannot be met.
+    /// The first declaration that cannot be met.
     pub fn foresee(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, Failure> {
         let reserved = self.named_cpus(machine)?;
         let mut beside = session.in_force();
@@ -157,7 +157,7 @@ impl DeclaredFile {
         Ok(seen)
     }
 
-    /// An error with the file and the line of the declaration that it is about.
+    /// Adds the file and the line of the declaration to an error.
     #[must_use]
     pub fn at(&self, line: usize, error: Failure) -> Failure {
         Failure {
@@ -167,7 +167,7 @@ impl DeclaredFile {
     }
 }
 
-/// What the parser or the editor of declarations says, with the file.
+/// An error of the declaration parser or editor, with the file.
 pub fn wrong(path: &str, error: &DeclarationError) -> Failure {
     let place = match error.line {
         0 => path.to_owned(),
@@ -198,7 +198,7 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> Failure {
     )
 }
 
-/// Root acts on what stands there, also at boot: nobody else may be able to write it.
+/// Rejects a file that others may write: root acts on its content, also at boot.
 fn refuse_foreign(live: &Live, path: &str) -> Result<(), Failure> {
     let Some(owner) = live.ownership(path)? else {
         return Ok(());

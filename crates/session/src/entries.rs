@@ -1,4 +1,4 @@
-//! Entries of `apply` and `undo`: what was changed, from what to what, and what came of it.
+//! Formats entries of `apply` and `undo`: what was changed, from what to what, and the outcome.
 
 use apply::Entry;
 use serde::Serialize;

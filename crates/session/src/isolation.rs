@@ -1,4 +1,4 @@
-//! Which CPUs an isolation takes: expressions, declarations and choices, settled on a machine.
+//! Resolves which CPUs an isolation takes, from expressions, declarations and choices.
 
 use crate::{Session, accounts};
 use machine::{CpuSet, Machine, devices};
@@ -6,10 +6,10 @@ use plan::declared::{CpuWish, Declaration};
 use plan::{Choice, Intent, Near, Plan, Wish};
 use root::{Failure, Root};
 
-/// The user's CPU expression on a machine.
+/// Resolves the user's CPU expression on a machine.
 ///
 /// # Errors
-/// An expression that does not parse, or names what the machine does not have.
+/// An expression that does not parse, or that names something the machine does not have.
 pub fn cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
     machine::evaluate_cpus(expression, &machine.topology).map_err(|error| {
         Failure::usage(
@@ -20,7 +20,7 @@ pub fn cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
     })
 }
 
-/// As [`cpus`], and every one of them must be plugged in.
+/// As [`cpus`], and every CPU must be present.
 ///
 /// # Errors
 /// As [`cpus`], and CPUs that the machine does not have.
@@ -39,8 +39,7 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Fail
     }
 }
 
-/// The CPUs of a measurement that names none: the isolated ones, which an affinity mask would hide, else one core. Besides, why
-/// these.
+/// The CPUs of a measurement without a CPU option, and why: the isolated CPUs (which an affinity mask would hide), else one core.
 ///
 /// # Errors
 /// A machine without a core that can be isolated.
@@ -55,7 +54,7 @@ pub fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), Failure
     }
 }
 
-/// What a declaration means on a machine where other partitions are in force. CPUs that are reserved are not chosen.
+/// Resolves a declaration on a machine where other partitions are active. Reserved CPUs are not chosen.
 ///
 /// # Errors
 /// Expressions, names, devices and machines that cannot be used.
@@ -113,7 +112,7 @@ fn choose(wish: &CpuWish, taken: CpuSet, machine: &Machine, root: &Root) -> Resu
     Ok(Some(plan::choose(machine, &wish)?))
 }
 
-/// The plan of an intent on a machine, with the settings of just the CPUs in question.
+/// Plans an intent on a machine, with the settings of only its CPUs.
 ///
 /// # Errors
 /// An intent that cannot be met.
@@ -132,7 +131,7 @@ fn plan_beside(
     plan::plan_beside(machine, &settings, intent, others)
 }
 
-/// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).
+/// The CPUs near a device, or those of a place with its own keyword (`node:1`, `llc-of:7`).
 fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, Failure> {
     let is_place = device.split_once(':').is_some_and(|(word, _)| {
         !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit())

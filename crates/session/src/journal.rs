@@ -1,6 +1,6 @@
-//! What the journal of this boot says: the partitions in force, and whether a change is under way.
+//! Reads the journal of this boot: the active partitions, and whether a change is under way.
 //!
-//! A journal that cannot be read says nothing here; the command that has to write to it reports what is wrong.
+//! An unreadable journal counts as empty here. The command that has to write to it reports the error.
 
 use crate::Session;
 use apply::{Captured, Host, Journal, JournalState, Layer, Standing};
@@ -9,20 +9,20 @@ use plan::Intent;
 use root::state::StateDir;
 
 impl Session {
-    /// The partitions in force, as far as this user may look: only root can read the journal. None on a captured machine.
+    /// The active partitions, as far as this user can see: only root can read the journal. None on a captured machine.
     #[must_use]
     pub fn in_force(&self) -> Vec<Intent> {
         self.layers_in_force(|layer| layer.intent.clone())
     }
 
-    /// As [`Session::in_force`], each with the reason why it was made.
+    /// As [`Session::in_force`], each with the reason for which it was made.
     #[must_use]
     pub fn in_force_because(&self) -> Vec<(Intent, String)> {
         self.layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
     }
 
-    /// The partitions in force, and what of each does not hold; `None` where that is unknown: where the journal cannot be
-    /// read, or was not captured with the machine.
+    /// The active partitions and their deviations. `None` if unknown: the journal cannot be read, or was not captured with
+    /// the machine.
     #[must_use]
     pub fn standing(&self, machine: &Machine) -> Option<Vec<Standing>> {
         let boot_id = machine.kernel.boot_id.as_deref();
@@ -46,7 +46,7 @@ impl Session {
         })
     }
 
-    /// Whether a change of ours is between its begin and its end.
+    /// Whether a change of ours has started and not ended.
     #[must_use]
     pub fn is_change_under_way(&self) -> bool {
         let Some(state) = self.state().ok().flatten() else {

@@ -1,6 +1,6 @@
-//! What every command needs of a machine, opened once: its files, the state directories, the lock, the journal, the machine.
+//! Opens what every command needs of a machine, once: its files, the state directories, the lock, the journal, the machine.
 //!
-//! A command gets one [`Session`] and passes it on. No command opens the running machine or a state directory by itself, so two
+//! A command gets one [`Session`] and passes it on. No command opens the running machine or a state directory itself, so two
 //! sessions on two roots can work in one process.
 
 pub mod accounts;

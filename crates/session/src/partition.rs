@@ -1,4 +1,4 @@
-//! Partitions that are in force, and how tasks are placed in them: what `run` and `move` share.
+//! Finds active partitions and places tasks in them, for both `run` and `move`.
 
 use crate::comm_pattern::{Glob, Pin};
 use crate::rt_group::NoRuntime;
@@ -11,20 +11,20 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 
-/// A partition that is in force.
+/// An active partition.
 #[derive(Clone, Debug)]
 pub struct Partition {
-    /// Directory of its cgroup.
+    /// The directory of its cgroup.
     pub path: String,
     /// Its CPUs.
     pub cpus: CpuSet,
-    /// CPUs that it and the other partitions in force took from everybody else.
+    /// CPUs that it and the other active partitions took from all other tasks.
     pub taken: CpuSet,
-    /// Directory of the set that takes everything else, where there is one.
+    /// The directory of the housekeeping set, if there is one.
     pub housekeeping: Option<String>,
-    /// Hierarchy version.
+    /// The cgroup hierarchy version.
     pub version: Version,
-    /// The arguments of `apply` that make it.
+    /// The arguments of `apply` that create it.
     pub arguments: String,
 }
 
@@ -63,7 +63,7 @@ impl Partition {
 }
 
 impl Partition {
-    /// The CPUs of an expression, each within the partition and at least one online.
+    /// The CPUs of an expression; all must be in the partition and at least one online.
     fn cpus_of(&self, expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
         let cpus = isolation::cpus(expression, machine)?;
         if cpus.is_empty() || !cpus.is_subset(&self.cpus) {
@@ -85,7 +85,7 @@ impl Partition {
     }
 }
 
-/// What to say when no such partition is in force.
+/// The error when no such partition is active.
 #[must_use]
 pub fn no_partition(name: &str) -> Failure {
     Failure::new(
@@ -96,7 +96,7 @@ pub fn no_partition(name: &str) -> Failure {
     )
 }
 
-/// The partition of that name, if it is in force.
+/// The active partition with that name.
 ///
 /// # Errors
 /// A journal that cannot be read.
@@ -109,7 +109,7 @@ pub fn partition_in_force(
         return Ok(None);
     };
     let state = journal.state(machine.kernel.boot_id.as_deref());
-    // In the middle of a resize a partition may stand in whole.
+    // In the middle of a resize, a partition may exist in full.
     if !matches!(state, JournalState::InForce | JournalState::Resizing) {
         return Ok(None);
     }
@@ -125,8 +125,8 @@ pub fn partition_in_force(
     }))
 }
 
-/// Puts this process into a partition, pinned there where that is wanted; the journal knows first. Its threads may be
-/// given the masks of `later` by us.
+/// Moves this process into a partition and pins it if requested, after recording that in the journal. We may give its threads
+/// the masks of `later`.
 ///
 /// # Errors
 /// A refused move or pin, with the reason.
@@ -188,7 +188,7 @@ pub fn join(
     }
 }
 
-/// Becomes a program; comes back only with the reason why it was not started, and the status that `env` gives then.
+/// Executes a program. Returns only if that failed, with the reason and the exit status that `env` would use.
 #[must_use]
 pub fn become_program(command: &[OsString]) -> Failure {
     let Some((program, arguments)) = command.split_first() else {
@@ -211,17 +211,17 @@ pub fn become_program(command: &[OsString]) -> Failure {
     )
 }
 
-/// CPUs of a partition for the tasks in it.
+/// The CPUs of a partition for its tasks.
 #[derive(Clone, Debug, Default)]
 pub struct Pins {
-    /// CPUs for everything that no pattern names.
+    /// CPUs for every thread that no pattern matches.
     pub all: Option<CpuSet>,
     /// CPUs by thread name.
     pub named: Vec<(Glob, CpuSet)>,
 }
 
 impl Pins {
-    /// From CPU expressions: one for all tasks, and those for names. Each is within the partition and online.
+    /// Resolves CPU expressions: one for all tasks, and those for names. Each must be within the partition and online.
     ///
     /// # Errors
     /// Expressions that do not parse, and CPUs that the partition does not have.
@@ -242,13 +242,13 @@ impl Pins {
         })
     }
 
-    /// Which pattern names a thread.
+    /// The pattern that matches a thread.
     #[must_use]
     pub fn named(&self, comm: &str) -> Option<usize> {
         self.named.iter().position(|(glob, _)| glob.matches(comm))
     }
 
-    /// The CPUs for a thread of that name, if it shall be pinned.
+    /// The CPUs for a thread of that name, if it is to be pinned.
     #[must_use]
     pub fn of(&self, comm: &str) -> Option<CpuSet> {
         match self.named(comm) {
@@ -258,7 +258,7 @@ impl Pins {
     }
 }
 
-/// Why the kernel does not take a task into a cgroup, and what to do.
+/// Why the kernel refuses to move a task into a cgroup, and what to do.
 #[must_use]
 pub fn refused(
     errno: i32,

@@ -1,4 +1,4 @@
-//! Scheduling policies on the command line, and what it means when the kernel refuses one.
+//! Parses scheduling policies of the command line, and explains why the kernel refuses one.
 
 use crate::rt_group::NoRuntime;
 use apply::FormerPolicy;
@@ -9,7 +9,7 @@ use root::Root;
 /// A scheduling policy with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// One with at most a priority.
+    /// A policy with at most a priority.
     Plain {
         /// Which.
         policy: machine::Policy,
@@ -18,11 +18,11 @@ pub enum Policy {
     },
     /// `SCHED_DEADLINE`, in nanoseconds.
     Deadline {
-        /// What it gets in every period.
+        /// The runtime per period.
         runtime_ns: u64,
-        /// How late after the period's begin it has got it.
+        /// The deadline, from the start of the period.
         deadline_ns: u64,
-        /// Length of the period.
+        /// The length of the period.
         period_ns: u64,
     },
 }
@@ -31,7 +31,7 @@ pub enum Policy {
 /// `RUNTIME/PERIOD`).
 ///
 /// # Errors
-/// Other words, priorities outside 1 to 99, times that the kernel cannot take.
+/// Other words, priorities outside 1 to 99, times that the kernel rejects.
 pub fn parse(text: &str) -> Result<Policy, String> {
     use machine::Policy::{Batch, Fifo, Idle, Other, Rr};
     let (word, rest) = match text.split_once(':') {
@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<Policy, String> {
 }
 
 fn deadline(text: &str) -> Result<Policy, String> {
-    /// `DL_SCALE`: shorter runtimes are refused.
+    /// `DL_SCALE`: the kernel rejects shorter runtimes.
     const SHORTEST_NS: u64 = 1024;
     let times: Result<Vec<u64>, String> = text
         .split('/')
@@ -91,7 +91,7 @@ fn deadline(text: &str) -> Result<Policy, String> {
 }
 
 impl Policy {
-    /// Gives it to a thread (0: this one).
+    /// Sets the policy of a thread (0: this one).
     ///
     /// # Errors
     /// The errno.
@@ -115,7 +115,7 @@ impl Policy {
         }
     }
 
-    /// What a task will have, as the journal keeps it.
+    /// The policy that a task will have, in the form of the journal.
     #[must_use]
     pub fn kept(self, nice: i32) -> FormerPolicy {
         match self {
@@ -132,7 +132,7 @@ impl Policy {
         }
     }
 
-    /// Why the kernel refused it to a thread, and what to do.
+    /// Why the kernel refused the policy for a thread, and what to do.
     #[must_use]
     pub fn refused(self, errno: i32, root: &Root, machine: &Machine, tid: u32) -> (String, String) {
         let error = std::io::Error::from_raw_os_error(errno).to_string();
@@ -174,7 +174,7 @@ fn share(runtime_ns: u64, period_ns: u64) -> String {
     format!("{} %", runtime_ns.saturating_mul(100) / period_ns.max(1))
 }
 
-/// A nice value.
+/// Parses a nice value.
 ///
 /// # Errors
 /// Numbers outside -20 to 19.

@@ -1,8 +1,8 @@
 //! Starts a program in a partition.
 //!
-//! The process places itself and then becomes the program, so that signals, terminal and exit status are the
-//! program's own. Only what must outlive that (a latency request, patterns for threads that appear later) keeps a
-//! parent, on the housekeeping CPUs. Failures of ours are 125, 126 (not executable) and 127 (not found), as with env.
+//! The process places itself and then executes the program, so that signals, terminal and exit status are the program's own.
+//! A parent on the housekeeping CPUs stays only for what must outlive the exec: a latency request, or patterns for threads
+//! that appear later. Our own failures are 125, 126 (not executable) and 127 (not found), as with env.
 
 mod parent;
 
@@ -24,7 +24,7 @@ use std::time::Duration;
 pub struct RunOptions {
     /// Name of the partition.
     pub partition: String,
-    /// CPUs of the partition for the program: an expression.
+    /// CPUs of the partition for the program, as an expression.
     pub cpus: Option<String>,
     /// CPUs of the partition for threads by name.
     pub pins: Vec<Pin>,
@@ -38,17 +38,17 @@ pub struct RunOptions {
     pub group: Option<String>,
     /// Its memory nodes: a list.
     pub mems: Option<String>,
-    /// It gets no transparent huge pages.
+    /// Disables transparent huge pages for it.
     pub no_thp: bool,
-    /// While it runs, its CPUs enter no idle state that takes longer to leave.
+    /// While it runs, its CPUs enter no idle state with a longer exit latency.
     pub latency: Option<Duration>,
-    /// The latency holds for all CPUs of the machine.
+    /// Applies the latency to all CPUs of the machine.
     pub latency_everywhere: bool,
     /// The program and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// Runs it; without a parent it returns only when the program could not be started.
+/// Runs it. Without a parent, returns only if the program could not be started.
 ///
 /// # Errors
 /// No such partition, a refused placement, a program that cannot be started; all with status 125 to 127.
@@ -99,9 +99,9 @@ pub fn run_program(session: &Session, options: &RunOptions) -> Result<Status, Fa
 
 /// What keeps CPUs out of deep idle states while the program runs.
 enum LatencyHold {
-    /// A descriptor, for the whole machine: it ends with us.
+    /// A file descriptor, for the whole machine: the request ends with this process.
     Everywhere(#[allow(dead_code)] OwnedFd),
-    /// A file of each CPU, which has to be given back.
+    /// A file of each CPU, which has to be restored.
     PerCpu(TaskKey),
 }
 
@@ -135,7 +135,7 @@ fn hold_everywhere(time: Duration) -> Result<OwnedFd, Failure> {
     Ok(root::latency::hold(microseconds)?)
 }
 
-/// Everything that was asked for, checked before anything is changed.
+/// The checked options, before anything is changed.
 pub(super) struct Ready<'s> {
     machine: Machine,
     root: &'s Root,
@@ -184,7 +184,8 @@ impl<'s> Ready<'s> {
         })
     }
 
-    /// For the CPUs that the program uses; for all where they have no file of their own, or by word.
+    /// Requests the latency for the CPUs that the program uses. Applies to all CPUs if they have no file of their own, or if
+    /// requested.
     fn hold_latency(
         &self,
         session: &Session,
@@ -229,11 +230,11 @@ impl<'s> Ready<'s> {
                 status: Status::Program(125),
                 ..error
             })?;
-        // The pipe closes with the exec, which tells the parent that everything is in place.
+        // The exec closes the pipe, which notifies the parent that everything is in place.
         Err(partition::become_program(&options.command))
     }
 
-    /// Placement first, then what is the process's own, and the user last, who may do none of it.
+    /// Sets the placement first, then process attributes, and the user last, because that user may set none of these.
     fn place(&self, session: &Session, options: &RunOptions, parent: Option<u32>) -> Result<(), Failure> {
         self.join(session, options)?;
         if let Some(nodes) = &self.mems {
@@ -282,7 +283,7 @@ impl<'s> Ready<'s> {
     fn bind(&self, nodes: &CpuSet) -> Result<(), Failure> {
         match process::bind_memory(nodes.words()) {
             Ok(()) => Ok(()),
-            // A kernel without NUMA has node 0 and nothing else, which is what was asked for.
+            // A kernel without NUMA has only node 0, which was requested.
             Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),
             Err(errno) => Err(Failure::new(
                 Status::Unable,

@@ -1,4 +1,4 @@
-//! Reads results of measuring tools from files and from standard input, in every format that `formats` knows.
+//! Reads results of measuring tools from files and standard input, in every format that `formats` knows.
 
 use formats::{ReadError, Recording};
 use root::Failure;
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Reads a result of any tool; `-` is standard input.
 ///
 /// # Errors
-/// Wrong usage: there is no such file, or it is in no format that we know, or is broken.
+/// A usage error: the file does not exist, has no known format, or is damaged.
 pub fn read_recording(path: &Path) -> Result<Recording, Failure> {
     if path == Path::new("-") {
         return read("standard input", &mut std::io::stdin().lock());

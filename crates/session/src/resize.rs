@@ -1,8 +1,8 @@
-//! `apply --resize` and `cset shield`: a partition in force gets other CPUs, or another profile.
+//! Gives an active partition other CPUs or another profile, for `apply --resize` and `cset shield`.
 //!
-//! It is taken back and made anew under one lock, so that undo stays exact, and its programs come in again. Should
-//! the new one fail, the old one is made again. Should we die in the middle, the journal says so until `undo` has given
-//! back the state before the partition.
+//! The partition is undone and created again under one lock, so that undo stays exact, and its programs are moved back in. If
+//! creating the new one fails, the old one is restored. If this process dies in between, the journal shows it until `undo`
+//! has restored the state before the partition.
 
 use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
@@ -13,17 +13,16 @@ use plan::{Finding, Intent, Level};
 use root::{Failure, Status};
 use std::sync::atomic::AtomicBool;
 
-/// A partition that was taken back to be made anew.
+/// A partition that was undone to be created again.
 pub struct Former {
     intent: Intent,
     inhabitants: Inhabitants,
 }
 
-/// Takes the partition back that is to get another intent; `None` where none of that name is in force, or the same
-/// intent is.
+/// Undoes the partition that is to get another intent. `None` if none of that name is active, or if it already has this intent.
 ///
 /// # Errors
-/// What undo could not take back: then the partition is as undo left it, and nothing else was done.
+/// What undo could not restore: the partition is then as undo left it, and nothing else was done.
 pub fn make_room(
     changing: &ChangeLock,
     wanted: &Intent,
@@ -71,7 +70,7 @@ pub fn make_room(
 }
 
 impl Former {
-    /// Brings its programs into the new partition. What did not come in is a finding.
+    /// Moves its programs into the new partition. Those that could not be moved are findings.
     ///
     /// # Errors
     /// A journal that cannot be read or written.
@@ -129,7 +128,7 @@ impl Former {
         Ok(())
     }
 
-    /// Makes the former partition again, because the new one could not be made, and adds to the error how that went.
+    /// Restores the former partition because the new one could not be created, and adds the outcome to the error.
     pub fn failed(&self, error: Failure, changing: &ChangeLock) -> Failure {
         let name = &self.intent.name;
         let again = match self.make_again(changing) {
@@ -148,7 +147,7 @@ impl Former {
                 format!("partition {name} is in force again, but not all is as before: look at its tasks")
             }
             Err(error) => {
-                // Its programs are at home; what is left to give back are their policies.
+                // Its programs are back in their original cgroups; only their policies remain to be restored.
                 let undone = self.give_up(changing).unwrap_or_default();
                 let remains = undone.remains().join("; ");
                 format!("partition {name} is gone: {} {remains}", error.why)

@@ -1,8 +1,8 @@
-//! `CONFIG_RT_GROUP_SCHED`: a cpu cgroup without real-time runtime refuses FIFO and RR tasks.
+//! Detects `CONFIG_RT_GROUP_SCHED` limits: a cpu cgroup without real-time runtime refuses FIFO and RR tasks.
 //!
-//! The kernel says EPERM when such a task asks for the policy (`__sched_setscheduler`), and EINVAL when a real-time
-//! task enters such a group (`cpu_cgroup_can_attach`). A cpuset cgroup of v1 is no cpu cgroup, so that joining the
-//! partition first and asking for the policy afterwards avoids the second.
+//! The kernel returns EPERM when such a task requests the policy (`__sched_setscheduler`), and EINVAL when a real-time task
+//! enters such a group (`cpu_cgroup_can_attach`). A v1 cpuset cgroup is not a cpu cgroup, so joining the partition first and
+//! requesting the policy afterwards avoids the second.
 
 use machine::{Machine, Version};
 use root::Root;
@@ -12,12 +12,12 @@ use root::Root;
 pub struct NoRuntime {
     /// Its path in its hierarchy.
     pub cgroup: String,
-    /// The file to write, where there is one (v1).
+    /// The file to write, if it exists (v1).
     pub file: Option<String>,
 }
 
 impl NoRuntime {
-    /// The cpu cgroup of a task, when it keeps the task from a real-time policy.
+    /// The cpu cgroup that blocks a task from a real-time policy, if any.
     #[must_use]
     pub fn of(root: &Root, machine: &Machine, tid: u32) -> Option<NoRuntime> {
         let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
@@ -34,7 +34,7 @@ impl NoRuntime {
                 file: Some(file),
             });
         }
-        // v2 has no file for it: every group below the root that has the cpu controller is without.
+        // v2 has no file for it: no group below the root with the cpu controller has runtime.
         let config = machine.kernel.config.as_ref()?;
         let (_, mount, _) = mounts.iter().find(|(version, ..)| *version == Version::V2)?;
         let cgroup = machine::tasks::parse_cgroup_file(&text, Version::V2)?;

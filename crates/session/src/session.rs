@@ -1,4 +1,4 @@
-//! The machine that a command works on, and where its state is.
+//! Defines the machine that a command works on, and the location of its state.
 
 use machine::Machine;
 use root::state::{LIB_DIR, RUN_DIR, StateDir};
@@ -6,15 +6,15 @@ use root::{Failure, Live, Root, RootError, Status};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a session reports what happens while a command works. The result of the command is not its matter.
+/// Receives progress and failures while a command works, but not its result.
 pub trait Reporter: Sync {
-    /// Shows progress, or a remark beside the result: whole lines.
+    /// Shows progress, or a note beside the result, as whole lines.
     fn note(&self, text: &str);
 
     /// Shows a failure that does not end the command, as a warning.
     fn warn(&self, failure: &Failure);
 
-    /// Shows a failure that ends a part of the command, as an error.
+    /// Shows a failure that ends part of the command, as an error.
     fn error(&self, failure: &Failure);
 }
 
@@ -28,7 +28,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// The machine that we run on.
+    /// The running machine.
     #[must_use]
     pub fn live(reporter: &'static dyn Reporter) -> Session {
         Session::on(Live::host(), reporter)
@@ -46,7 +46,7 @@ impl Session {
         Session::new(Arc::new(root), None, self.reporter)
     }
 
-    /// Another session on the same machine, for a thread that reads it at its own times.
+    /// Another session on the same machine, for a thread that reads it independently.
     #[must_use]
     pub fn for_thread(&self) -> Session {
         Session::new(Arc::clone(&self.root), self.live.clone(), self.reporter)
@@ -62,7 +62,7 @@ impl Session {
         }
     }
 
-    /// Reports progress, or a remark beside the result: whole lines.
+    /// Reports progress, or a note beside the result, as whole lines.
     pub fn note(&self, text: &str) {
         self.reporter.note(text);
     }
@@ -72,7 +72,7 @@ impl Session {
         self.reporter.warn(failure);
     }
 
-    /// Reports a failure that ends a part of the command, as an error.
+    /// Reports a failure that ends part of the command, as an error.
     pub fn error(&self, failure: &Failure) {
         self.reporter.error(failure);
     }
@@ -83,7 +83,7 @@ impl Session {
         &self.root
     }
 
-    /// Its files, for a thread of its own.
+    /// Its files, for another thread.
     #[must_use]
     pub fn shared_root(&self) -> Arc<Root> {
         Arc::clone(&self.root)
@@ -92,7 +92,7 @@ impl Session {
     /// The machine to change.
     ///
     /// # Errors
-    /// It is a captured one.
+    /// The machine is a captured one.
     pub fn writable(&self) -> Result<&Live, Failure> {
         self.live.as_ref().ok_or_else(|| {
             Failure::usage(
@@ -116,18 +116,18 @@ impl Session {
         known.get_or_insert_with(|| Machine::read(&self.root)).clone()
     }
 
-    /// Drops what was read of the machine, because it was changed since: the next [`Session::machine`] reads it again.
+    /// Discards the cached machine after a change: the next [`Session::machine`] reads it again.
     pub fn refresh(&self) {
         *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The identifier of this boot; `None` where the machine has none.
+    /// The identifier of this boot, if the machine has one.
     #[must_use]
     pub fn boot_id(&self) -> Option<String> {
         self.root.value("/proc/sys/kernel/random/boot_id").ok().flatten()
     }
 
-    /// The state of this boot, `/run/quietcore`; `None` where there is none, and on a captured machine.
+    /// The state of this boot, `/run/quietcore`; `None` if it does not exist, and on a captured machine.
     ///
     /// # Errors
     /// No permission, or an unsafe directory.
@@ -135,7 +135,7 @@ impl Session {
         self.state_with(StateDir::open)
     }
 
-    /// As [`Session::state`], made where there is none.
+    /// As [`Session::state`], but creates it.
     ///
     /// # Errors
     /// No permission, an unsafe directory, or a captured machine.
@@ -152,17 +152,17 @@ impl Session {
         })
     }
 
-    /// A directory in the state of this boot, both made where they are missing.
+    /// A directory in the state of this boot; creates both if they are missing.
     ///
     /// # Errors
     /// As [`Session::made_state`].
     pub fn made_state_in(&self, name: &str) -> Result<StateDir, Failure> {
-        // The directory above is for root alone too, whichever command makes it first.
+        // The parent directory must be for root only too, whichever command creates it first.
         let state = self.made_state()?;
         Ok(StateDir::create(&state.path().join(name))?)
     }
 
-    /// State that outlives a restart, `/var/lib/quietcore`; `None` where there is none, and on a captured machine.
+    /// State that survives a reboot, `/var/lib/quietcore`; `None` if it does not exist, and on a captured machine.
     ///
     /// # Errors
     /// No permission, or an unsafe directory.
@@ -173,7 +173,7 @@ impl Session {
         }
     }
 
-    /// As [`Session::lasting_state`], made where there is none.
+    /// As [`Session::lasting_state`], but creates it.
     ///
     /// # Errors
     /// No permission, an unsafe directory, or a captured machine.
@@ -181,7 +181,7 @@ impl Session {
         Ok(StateDir::create(&self.writable()?.locate(LIB_DIR))?)
     }
 
-    /// Where a path of a machine that can be changed is in the file system.
+    /// The file system path of a path on a machine that can be changed.
     fn path(&self, path: &str) -> Option<PathBuf> {
         self.live.as_ref().map(|live| live.locate(path))
     }

@@ -1,16 +1,16 @@
-//! Signals that end a process: held while the machine is changed, or heard by a flag that the change looks at.
+//! Handles signals that end a process: holds them while the machine is changed, or sets a flag that the change checks.
 
 use root::process::{self, ENDINGS, Former};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether [`stop_flag`] is set by signals.
+/// Whether signals set [`stop_flag`].
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// While it lives, [`ENDINGS`] wait, so that none interrupts a change. They take effect when it is dropped.
+/// Blocks [`ENDINGS`] while it lives, so that none interrupts a change. They are delivered when it is dropped.
 pub(crate) struct HeldSignals(Former);
 
 impl HeldSignals {
-    /// `None` for a command that undoes its changes at a signal: the signal has to reach it.
+    /// `None` for a command that undoes its changes on a signal: the signal has to reach it.
     pub(crate) fn unless_watched() -> Option<HeldSignals> {
         (!IS_WATCHED.load(Ordering::Relaxed)).then(|| HeldSignals(process::hold_endings()))
     }
@@ -22,8 +22,8 @@ impl Drop for HeldSignals {
     }
 }
 
-/// Becomes true at the first of [`ENDINGS`], also at one that arrived while the lock was taken: a command that changes the
-/// machine undoes what it did instead of ending in the middle. A hangup that the caller ignores (nohup) stays ignored.
+/// Becomes true at the first of [`ENDINGS`], including one that arrived while the lock was taken. A command that changes the
+/// machine then undoes its work instead of dying halfway. A hangup that the caller ignores (nohup) stays ignored.
 pub fn stop_flag() -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
     extern "C" fn note(_signal: libc::c_int) {

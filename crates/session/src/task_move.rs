@@ -1,7 +1,7 @@
-//! Brings running tasks into a partition, or back to where they came from.
+//! Moves running tasks into a partition, or back to their original cgroups.
 //!
-//! Passes are repeated until one finds nothing new, so that what forks meanwhile is caught. Every batch is in the
-//! journal with place and mask before it is moved, and is looked at again afterwards.
+//! Repeats passes until one finds nothing new, which catches tasks that fork during the move. Every batch is recorded in the
+//! journal with cgroup and mask before it is moved, and is checked afterwards.
 
 mod owners;
 mod selection;
@@ -29,11 +29,11 @@ pub struct MoveOptions {
     pub selection: Selection,
     /// Only processes of this user, by name or number.
     pub user: Option<String>,
-    /// Also the children of the processes, and theirs; without it only those that they make during the move.
+    /// Include the children of the processes, recursively. Without it, only children created during the move.
     pub children: bool,
-    /// Where to.
+    /// The destination.
     pub direction: Direction,
-    /// CPUs of the partition for all of them: an expression.
+    /// CPUs of the partition for all of them, as an expression.
     pub cpus: Option<String>,
     /// CPUs of the partition for threads by name.
     pub pins: Vec<Pin>,
@@ -43,11 +43,11 @@ pub struct MoveOptions {
     pub nice: Option<i32>,
     /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice.
     pub out_of_limits: bool,
-    /// Changes nothing; reports what would be moved.
+    /// Change nothing; report what would be moved.
     pub dry_run: bool,
 }
 
-/// Into a partition, or back to where tasks came from.
+/// Into a partition, or back to the original cgroups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Into the partition of this name.
@@ -56,20 +56,20 @@ pub enum Direction {
     OutOf(String),
 }
 
-/// Which way.
+/// The direction without the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     In,
     Out,
 }
 
-/// Passes after which a storm of forks is reported instead of chased.
+/// The number of passes after which a fork storm is reported instead of followed.
 const PASSES: usize = 200;
 
 /// Moves tasks.
 ///
 /// # Errors
-/// No such partition, nothing that matches, no permission.
+/// No such partition, no matching task, no permission.
 pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, Failure> {
     let (way, name) = match &options.direction {
         Direction::Into(name) => (Way::In, name),
@@ -142,7 +142,7 @@ struct Mover<'a> {
     partition: &'a Partition,
     pins: &'a Pins,
     owners: &'a Owners<'a>,
-    /// Threads that need no further look.
+    /// Threads that are done.
     settled: BTreeSet<TaskKey>,
     lines: Vec<MovedTask>,
     findings: Vec<Finding>,
@@ -194,7 +194,7 @@ impl Mover<'_> {
         now.is_none_or(|now| now.key != task.key || now.is_over())
     }
 
-    /// `--out` by name means those that are in.
+    /// `--out` by name applies to tasks in the partition.
     fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
         chosen.retain(|one| one.by_number || !self.is_there(one));
     }
@@ -204,7 +204,7 @@ impl Mover<'_> {
         cgroup.is_some_and(|cgroup| format!("{}{cgroup}", self.hierarchy.mount) == self.partition.path)
     }
 
-    /// What is still to be moved; what cannot or need not be gets its line here.
+    /// The batches that are still to be moved. Tasks that cannot or need not be moved get their line here.
     fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
         let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
         let mut parcels = Vec::new();
@@ -214,7 +214,7 @@ impl Mover<'_> {
             if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
                 continue;
             }
-            // In a storm of short lives some that were listed end before anybody can look where they are.
+            // Among many short-lived tasks, some listed ones exit before their cgroup can be read.
             if one.tasks.iter().all(|task| self.has_ended(task)) {
                 self.settled.extend(one.tasks.iter().map(|task| task.key));
                 continue;
@@ -298,7 +298,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Where those go of whom nobody knows where they came from.
+    /// The destination for tasks of unknown origin.
     fn outside(&self) -> String {
         let set = self.partition.housekeeping.clone();
         set.unwrap_or_else(|| self.hierarchy.mount.clone())
@@ -316,7 +316,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Why a task cannot be moved at all, known before it is tried.
+    /// Why a task cannot be moved at all, determined before trying.
     fn impossible(&mut self, one: &Chosen) -> Option<String> {
         let bound = one
             .tasks
@@ -382,7 +382,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Gives an arrived task its policy, and writes its line.
+    /// Sets the policy of a moved task, and writes its line.
     fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
         let key = arrival.before.key;
         self.settled.insert(key);
@@ -462,7 +462,7 @@ impl Mover<'_> {
     }
 }
 
-/// `/` for the root, which has no name below its mount.
+/// The name of a path: `/` for the root, which has no name below its mount.
 fn name_of(path: &str) -> String {
     if path.is_empty() {
         "/".to_owned()

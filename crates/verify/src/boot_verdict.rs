@@ -1,4 +1,4 @@
-//! What `boot check` answers, from everything that can be known: also for `apply`, which tells of the boot part.
+//! Computes the answer of `boot check` from all available evidence; `apply` uses it for its boot part.
 
 use crate::counting::Counted;
 use machine::{CpuSet, Machine, Settings, cmdline};
@@ -11,7 +11,7 @@ use session::Session;
 use session::boot_files::{BootScene, declaration, ours};
 use session::declared::{self, DeclaredFile};
 
-/// The verdict, and what could not be read for it.
+/// The verdict, and what could not be read.
 pub struct BootExamination {
     /// The verdict.
     pub verdict: BootVerdict,
@@ -19,10 +19,10 @@ pub struct BootExamination {
     pub unread: Vec<String>,
 }
 
-/// Looks at everything. `count` counts on the CPUs that the running line isolates and that are online.
+/// Examines everything. `count` counts on the online CPUs that the running line isolates.
 ///
 /// # Errors
-/// A file of declarations that cannot be understood.
+/// A declaration file that cannot be parsed.
 pub fn examine_boot(
     scene: &BootScene,
     file: Option<&DeclaredFile>,
@@ -32,14 +32,14 @@ pub fn examine_boot(
     let machine = session.machine();
     let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
     let counted = count(&asked.and(&machine.topology.online));
-    // After the window, so that it tells who came to the CPUs meanwhile.
+    // Read after the window, to show what arrived on the CPUs during it.
     examine_boot_on(scene, file, &machine.with_tasks_and_interrupts(root), counted)
 }
 
-/// The same for whoever has read the machine, with tasks and interrupts, and has counted already.
+/// As [`examine_boot`], for a caller that has read the machine with tasks and interrupts, and has counted already.
 ///
 /// # Errors
-/// A file of declarations that cannot be understood.
+/// A declaration file that cannot be parsed.
 pub fn examine_boot_on(
     scene: &BootScene,
     file: Option<&DeclaredFile>,
@@ -95,10 +95,10 @@ pub fn examine_boot_on(
     Ok(BootExamination { verdict, unread })
 }
 
-/// What `apply` says of the boot part of what it brought into force; nothing where none is declared.
+/// The findings of `apply` about the boot part of what it activated; empty if no boot part is declared.
 ///
 /// # Errors
-/// A journal of the boot line that cannot be understood.
+/// A journal of the boot line that cannot be parsed.
 pub fn boot_findings(session: &Session, file: &DeclaredFile) -> Result<Vec<Finding>, Failure> {
     if file.declarations.iter().all(|one| one.boot != BootPart::OnLine) {
         return Ok(Vec::new());
@@ -108,7 +108,7 @@ pub fn boot_findings(session: &Session, file: &DeclaredFile) -> Result<Vec<Findi
     Ok(told_of_boot_part(&looked.verdict))
 }
 
-/// The status of findings of [`boot_findings`].
+/// The exit status for findings of [`boot_findings`].
 #[must_use]
 pub fn boot_status(findings: &[Finding]) -> Status {
     match findings.iter().any(|finding| finding.level == Level::Error) {

@@ -1,7 +1,7 @@
-//! Ticks and interrupts of isolated CPUs over a window, while something runs there: a program that is there anyway, or, on a
-//! CPU where nobody lives, a busy loop of ours at the lowest priority. A CPU with a sleeping program is left in peace.
+//! Counts ticks and interrupts of isolated CPUs over a window while something runs there: a program that is already there,
+//! or, on a CPU without programs, our busy loop at the lowest priority. A CPU with a sleeping program is left alone.
 //!
-//! A loop on a CPU of a partition is born inside: for that moment this process goes in, and comes out again.
+//! A loop on a CPU of a partition must be started from inside it: this process enters the partition to start it, and leaves again.
 
 use machine::{CpuId, CpuSet, Machine, Task, Version};
 use measure::load::{Load, LoadKind};
@@ -13,10 +13,10 @@ use session::cpuset_entry;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A task that comes to a CPU gets its first ticks before they stop.
+/// A task that arrives on a CPU gets its first ticks before they stop.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// Who lives on a CPU.
+/// What runs on a CPU.
 enum Resident {
     Nobody,
     Running(u32, String),
@@ -27,12 +27,12 @@ enum Resident {
 pub struct Counted {
     /// The counts.
     pub window: Window,
-    /// What this process could not make of itself again as it was before.
+    /// What this process could not restore about itself.
     pub amiss: Vec<String>,
 }
 
 impl Counted {
-    /// Nothing, for this reason.
+    /// An empty count, with the reason.
     #[must_use]
     pub fn nothing(why: &str) -> Counted {
         let why = why.to_owned();
@@ -82,7 +82,7 @@ pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
     Counted { window, amiss }
 }
 
-/// Counts and starts nothing: on CPUs where nobody lives, the tick has no reason to come.
+/// Counts without starting anything: on CPUs without programs, the tick has no reason to run.
 pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
     let root = session.root();
     let tasks = session.machine().with_tasks(root).tasks;
@@ -116,14 +116,14 @@ pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, C
     )
 }
 
-/// Who lived on the CPUs before and after a window.
+/// The programs on the CPUs before and after a window.
 struct Residents {
     before: BTreeMap<CpuId, Resident>,
     after: BTreeMap<CpuId, Resident>,
 }
 
 impl Residents {
-    /// What was counted on the CPUs; `nobody` is what ran where nobody lives.
+    /// The counts of the CPUs; `nobody` is what ran on CPUs without programs.
     fn window(&self, seen: &Activity, cpus: &CpuSet, nobody: &dyn Fn() -> Busy) -> Window {
         Window::Counted {
             duration_ns: seen.duration_ns,
@@ -155,8 +155,8 @@ impl Residents {
     }
 }
 
-/// One busy loop on each CPU. `isolcpus=` leaves these CPUs out of the mask that every program begins with, so that ours has
-/// to be widened while they start; a cpuset that lacks them refuses it, and then the one that has them is entered.
+/// Starts one busy loop on each CPU. `isolcpus=` removes these CPUs from the initial mask of every program, so ours is
+/// widened while the loops start. A cpuset without these CPUs refuses that; then we enter the cpuset that has them.
 fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
     let root = session.root();
     let mut own = Vec::new();
@@ -180,7 +180,7 @@ fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Resu
     loads
 }
 
-/// Starts the loops on some CPUs from within the cpuset that has them.
+/// Starts the loops on some CPUs from inside the cpuset that has them.
 fn inside(
     session: &Session,
     door: Option<&str>,
@@ -190,7 +190,7 @@ fn inside(
     amiss: &mut Vec<String>,
 ) -> Result<Load, String> {
     let pid = std::process::id();
-    // Who cannot come out again does not go in.
+    // Do not enter without a way out.
     let way =
         door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
@@ -199,7 +199,7 @@ fn inside(
     }
     let mut wider = CpuSet::new();
     wider.set_words(own);
-    // Refused or not, the load says which CPUs it may not use.
+    // If this is refused, the load reports which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
     if let Some((door, back)) = way
@@ -212,7 +212,7 @@ fn inside(
     load
 }
 
-/// The file that takes this process back to where it is now.
+/// The file that moves this process back to its current cgroup.
 fn own_door(root: &Root, machine: &Machine) -> Option<String> {
     let hierarchy = machine.cgroups.cpuset.as_ref()?;
     let own = machine::tasks::cgroup_of(root, std::process::id(), hierarchy.version)?;
@@ -229,8 +229,8 @@ fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
         .collect()
 }
 
-/// The programs (no kernel threads) that last ran on each CPU: one that runs counts before one that sleeps. Nothing where the
-/// tasks could not be read.
+/// The programs (not kernel threads) that last ran on each CPU; running takes precedence over sleeping. Empty if the tasks
+/// could not be read.
 fn residents(session: &Session, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
     let root = session.root();
     match session.machine().with_tasks(root).tasks {

@@ -1,4 +1,4 @@
-//! Everything that `check` looks at, read once: first what is counted, then who is there.
+//! Collects everything that `check` examines, once: first the counts, then the tasks.
 
 use crate::boot_verdict::examine_boot_on;
 use crate::counting::{self, Counted};
@@ -12,24 +12,24 @@ use session::Session;
 use session::boot_files::BootScene;
 use std::time::Duration;
 
-/// What was seen, and what was found in it.
+/// What was observed, and the findings.
 pub struct Examination {
-    /// What is wanted.
+    /// The intended isolation.
     pub intention: Intention,
     /// The machine.
     pub machine: Machine,
-    /// What was found.
+    /// The findings.
     pub found: Vec<CheckFinding>,
     /// What could not be read.
     pub unread: Vec<String>,
-    /// Every wish with what it would need now.
+    /// Every wish with the changes that it would need now.
     pub cases: Vec<Case>,
     counters: Counters,
     boot: BootVerdict,
 }
 
 impl Examination {
-    /// What the layers looked at.
+    /// The evidence that the layers examined.
     pub fn evidence(&self) -> Evidence<'_> {
         Evidence {
             machine: &self.machine,
@@ -38,7 +38,7 @@ impl Examination {
         }
     }
 
-    /// How long was counted; `None` where nobody did.
+    /// The length of the counting window; `None` if nothing was counted.
     pub fn window_ns(&self) -> Option<u64> {
         match &self.counters {
             Counters::Seen(activity) => Some(activity.duration_ns),
@@ -47,10 +47,10 @@ impl Examination {
     }
 }
 
-/// Looks at everything.
+/// Examines everything.
 ///
 /// # Errors
-/// CPUs that are not there, a file of declarations or a journal that cannot be understood.
+/// CPUs that do not exist, a declaration file or a journal that cannot be parsed.
 pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Result<Examination, Failure> {
     let (session, root) = (scene.session, scene.root);
     let (counters, counted) = match (root.origin(), window.is_zero()) {
@@ -66,7 +66,7 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
             }
         }
     };
-    // After the window, so that it tells who came to the CPUs meanwhile. Once: on a big machine this is most of the time.
+    // Read after the window, to show what arrived on the CPUs during it. Once: on a big machine this takes most of the time.
     let machine = session.machine().with_interrupts(root).with_task_cgroups(root);
     let mut intention = intention::find(session, &machine, asked)?;
     let machine = match root.origin() {
@@ -131,10 +131,10 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
     })
 }
 
-/// With more tasks than this on the CPUs nothing keeps them away, whoever of them has just ended.
+/// With more tasks than this on the CPUs, they are not isolated, whichever tasks have just ended.
 const MOST_DOUBTFUL: usize = 500;
 
-/// Looks again at who may run there, before anybody is accused: short-lived processes come and go while all are read.
+/// Reads again which tasks may run there before reporting them: short-lived processes start and end during the first read.
 fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
     let is_doubtful = |task: &Task| {
         let may_run = task
@@ -159,7 +159,7 @@ fn unseen(why: &str) -> (Counters, Counted) {
     (Counters::Unseen(why.to_owned()), Counted::nothing(why))
 }
 
-/// Every wish with its plan on the machine of now, and what the files of that plan read.
+/// Plans every wish on the current machine, with the content of the files that the plan touches.
 pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
     let root = session.root();
     cases_from(session, machine, intention, |_, concerned| {
@@ -167,7 +167,7 @@ pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec
     })
 }
 
-/// As [`cases`], with the settings that each wish is planned from: those that the knobs of these CPUs need.
+/// As [`cases`], from the settings that the knobs of each wish's CPUs need.
 pub fn cases_from(
     session: &Session,
     machine: &Machine,
@@ -185,7 +185,7 @@ pub fn cases_from(
     let case = |wish: &Wish| {
         let concerned = machine.topology.with_siblings(&wish.intent.cpus);
         let mut others = in_force.clone();
-        // Its own, under whatever name, is no other one.
+        // A partition with these CPUs is the wish itself, whatever its name.
         others.retain(|other| !other.cpus.intersects(&wish.intent.cpus));
         let mut case = Case::new(wish.clone(), machine, &settings(wish, &concerned), &others);
         for path in case.paths() {

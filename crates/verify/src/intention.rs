@@ -1,4 +1,5 @@
-//! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
+//! Finds which CPUs are meant to be isolated: from the command line, `/etc/quietcore.toml`, the journal, the boot line and
+//! other tools.
 
 use apply::Standing;
 use check::{Intention, Means, Source, Wish};
@@ -10,7 +11,7 @@ use session::Session;
 use session::declared::{self, DeclaredFile};
 use session::isolation::{existing_cpus, settle};
 
-/// What the command line says.
+/// The scope that the command line gives.
 pub struct CheckScope<'a> {
     /// `--cpus`.
     pub cpus: Option<&'a str>,
@@ -20,19 +21,19 @@ pub struct CheckScope<'a> {
     pub declarations: Declarations<'a>,
 }
 
-/// Where the declarations come from.
+/// The source of the declarations.
 #[derive(Clone, Copy)]
 pub enum Declarations<'a> {
     /// Read now, from the machine's file.
     OfMachine,
-    /// Read earlier: whoever watches keeps the last ones that could be used.
+    /// Read earlier: a watcher keeps the last usable ones.
     These(Option<&'a DeclaredFile>),
 }
 
-/// The first source that says something.
+/// Uses the first source that names CPUs.
 ///
 /// # Errors
-/// CPUs that are not there, and a file of declarations that cannot be used.
+/// CPUs that do not exist, and a declaration file that cannot be used.
 pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<Intention, Failure> {
     let known = session.standing(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
@@ -70,12 +71,12 @@ pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<
     }))
 }
 
-/// A journal that is there and tells us nothing: what was applied may be more than anything else shows.
+/// Reports an existing journal that cannot be read: it may contain more than any other source shows.
 fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
     let why = match (standing, machine.is_captured()) {
         (Some(_), _) => return None,
         (None, false) => "could not be read",
-        // One without a partition has none.
+        // A machine without a partition has no journal.
         (None, true) if has_partition(machine) => "is not in the archive",
         (None, true) => return None,
     };
@@ -85,7 +86,7 @@ fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
     ))
 }
 
-/// Whether the partition of the usual name stands, and partrt, which uses that name too, has not made it.
+/// Whether the partition with the default name exists and was not made by partrt, which uses that name too.
 fn has_partition(machine: &Machine) -> bool {
     let is_ours = !machine.cgroups.owners.contains(&Owner::Partrt);
     let usual = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
@@ -103,7 +104,7 @@ fn in_force(one: &Standing) -> Wish {
     }
 }
 
-/// What the machine declares, and what is in force besides.
+/// What the machine declares, and what else is active.
 fn of_file(
     session: &Session,
     machine: &Machine,
@@ -154,7 +155,7 @@ fn declaration(
     }
     let others: Vec<Intent> = standing.iter().map(|one| one.intent.clone()).collect();
     let settled = settle(one, machine, root, &others, reserved).map(|(intent, _)| intent);
-    // What cannot be met now, for example because a CPU is offline, is wanted all the same.
+    // What cannot be met now, for example because a CPU is offline, is still intended.
     let intent = match (settled, &one.cpus) {
         (Ok(intent), _) => intent,
         (Err(_), CpuWish::Named(expression)) => Intent {
@@ -163,7 +164,7 @@ fn declaration(
         },
         (Err(error), CpuWish::Chosen { .. }) => return Err(error),
     };
-    // A captured machine has no journal; its cgroup shows whether the partition stood.
+    // A captured machine has no journal; its cgroup shows whether the partition existed.
     let is_there = machine.is_captured() && has_cgroup(machine, &intent);
     Ok(Wish::new(
         intent,
@@ -183,7 +184,7 @@ fn has_cgroup(machine: &Machine, intent: &Intent) -> bool {
     })
 }
 
-/// A declaration that was edited since it was applied.
+/// Detects a declaration that was edited since it was applied.
 fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Option<Finding> {
     let intent = &standing.intent;
     let cpus = match &one.cpus {
@@ -224,7 +225,7 @@ fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Op
     })
 }
 
-/// CPUs by name: what isolates each of them, and what nothing does.
+/// CPUs that the user named: what isolates each of them, and those that nothing isolates.
 fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, standing: &[Standing]) -> Vec<Wish> {
     let mut wishes: Vec<Wish> = standing
         .iter()
@@ -256,7 +257,7 @@ fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, standing: &[Standin
     wishes
 }
 
-/// What others isolate is held against `minimal`: nobody promised more.
+/// Isolation by other tools is compared with `minimal`, because nothing promised more.
 fn of_others(name: &str, cpus: CpuSet, means: Means) -> Option<Wish> {
     let letters: String = name
         .chars()
@@ -279,7 +280,7 @@ fn boot_line(machine: &Machine) -> Vec<Wish> {
         .collect()
 }
 
-/// Cpusets that take their CPUs from the rest: v2 partitions, v1 sets without load balancing, the sets of cset and partrt.
+/// Cpusets that take CPUs from all other tasks: v2 partitions, v1 sets without load balancing, the sets of cset and partrt.
 fn cpusets(machine: &Machine) -> Vec<Wish> {
     let sets = machine
         .cgroups

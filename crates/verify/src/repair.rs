@@ -1,4 +1,4 @@
-//! `check --fix`: the changes that findings carry, made under the lock and as part of the partition that lost them.
+//! Implements `check --fix`: makes the changes that findings carry, under the lock and as part of the partition that lost them.
 
 use crate::examination::Examination;
 use apply::Outcome;
@@ -8,27 +8,27 @@ use root::{Failure, Status};
 use session::Session;
 use std::collections::BTreeMap;
 
-/// What came of setting things again, a line for each.
+/// The outcome of a repair, one line for each setting.
 #[derive(Default)]
 pub struct Repaired {
-    /// It is set again, or was already.
+    /// Restored, or already set.
     pub done: Vec<String>,
-    /// It is not, and why.
+    /// Not restored, and why.
     pub refused: Vec<Refusal>,
 }
 
-/// What could not be set again.
+/// A setting that could not be restored.
 pub struct Refusal {
-    /// The change, or the file where something about it has to be known.
+    /// The change, or the file with the problem.
     pub about: String,
-    /// A line of it.
+    /// One line about it.
     pub text: String,
 }
 
-/// Sets again what is lost; one line for each thing that was done or refused. What the user ignores is left alone.
+/// Restores lost settings; one line for each that was restored or refused. What the user ignores is left alone.
 ///
 /// # Errors
-/// No permission, another quietcore at work, a journal that cannot be understood or written.
+/// No permission, another running quietcore, a journal that cannot be parsed or written.
 pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> Result<Vec<String>, Failure> {
     if session.standing(&examined.machine).is_none() {
         return Err(Failure::new(
@@ -50,7 +50,7 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
     Ok(repaired.done.into_iter().chain(refused).collect())
 }
 
-/// As [`repair`], for these findings.
+/// As [`repair`], for only these findings.
 ///
 /// # Errors
 /// As [`repair`].
@@ -116,7 +116,7 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
     Ok(all)
 }
 
-/// In the order of the knobs, which is that in which `apply` needs them.
+/// Sorts changes in knob order, in which `apply` needs them.
 fn ordered(mut changes: Vec<Change>) -> Vec<Change> {
     let place = |change: &Change| plan::KNOBS.iter().position(|knob| knob.name == change.knob());
     changes.sort_by_key(|change| place(change));

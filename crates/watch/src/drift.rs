@@ -1,8 +1,8 @@
-//! Drift: what happens on a machine -> which layers of `check` are asked again -> what has appeared or gone since, and who
-//! did it.
+//! Tracks drift: maps events on a machine to the layers of `check` to run again, and finds what appeared or ended since, and
+//! which process caused it.
 //!
-//! Everything here is told the time and what was seen; sockets, files and commands are those of whoever calls. What is kept
-//! is bounded: a thousand processes a second are one question.
+//! Nothing here reads the clock or the machine; sockets, files and commands belong to the caller. The state is bounded: a
+//! thousand processes a second cause one check.
 
 mod burst;
 mod concern;

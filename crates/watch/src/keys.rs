@@ -1,62 +1,62 @@
-//! Keys: what each does to the view, and what it asks of whoever shows it.
+//! Maps keys to changes of the view and to actions of the caller.
 
 use crate::panes::rows;
 use crate::{Now, Overlay, PANES, Scope, View, panes};
 use machine::CpuId;
 
-/// A key, whatever terminal it came from.
+/// A key, independent of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// A letter or sign.
+    /// A letter or symbol.
     Char(char),
-    /// With the control key held.
+    /// A key with Ctrl.
     Control(char),
     /// Arrow up.
     Up,
     /// Arrow down.
     Down,
-    /// A page up.
+    /// Page up.
     PageUp,
-    /// A page down.
+    /// Page down.
     PageDown,
     /// Arrow left.
     Left,
     /// Arrow right.
     Right,
-    /// To the beginning.
+    /// Home.
     Home,
-    /// To the end.
+    /// End.
     End,
-    /// The next pane.
+    /// Tab.
     Tab,
-    /// The pane before.
+    /// Shift-Tab.
     BackTab,
-    /// Return.
+    /// Enter.
     Enter,
     /// Escape.
     Escape,
-    /// Takes back a letter.
+    /// Backspace.
     Backspace,
 }
 
-/// What a key asks of whoever shows the view.
+/// An action of the program that shows the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// End.
+    /// Quit.
     Quit,
-    /// Stop as `^Z` does.
+    /// Suspend, as `^Z` does.
     Stop,
-    /// Hold the view still, or let it go on.
+    /// Freeze the view, or resume it.
     Freeze,
-    /// Ask who interrupts this CPU.
+    /// Trace what interrupts this CPU.
     Blame(CpuId),
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
-    /// So many moments forward, or back.
+    /// Step this many moments forward or back.
     Step(i64),
-    /// To the first moment.
+    /// Go to the first moment.
     First,
-    /// To the last moment.
+    /// Go to the last moment.
     Last,
     /// Play faster.
     Faster,
@@ -64,10 +64,10 @@ pub enum Act {
     Slower,
 }
 
-/// Rows that a page moves by.
+/// Rows per page.
 const PAGE: usize = 10;
 
-/// Every key, for the help.
+/// All keys, for the help.
 pub(crate) const KEYS: &[(&str, &str)] = &[
     ("q", "end"),
     ("Tab, 1-5", "another pane"),
@@ -86,7 +86,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("+ -", "recording: faster, slower"),
 ];
 
-/// Does what a key says.
+/// Handles a key.
 pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
     view.note.clear();
     match key {
@@ -179,7 +179,7 @@ fn in_overlay(view: &mut View, key: Key) -> Option<Act> {
     None
 }
 
-/// Moves the choice in the focused pane. Which rows there are does not depend on the width.
+/// Moves the selection in the focused pane. The set of rows does not depend on the width.
 fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
     let mut rows = rows(view.focus, now, view, 80);
     let selected = view.selected(view.focus);
@@ -190,7 +190,7 @@ fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
     }
 }
 
-/// The CPU of the chosen row of the focused pane, else that of the pane of CPUs.
+/// The CPU of the selected row of the focused pane, else that of the CPU pane.
 fn chosen_cpu(view: &View, now: &Now) -> Option<CpuId> {
     let of = |pane: usize| {
         let rows = rows(pane, now, view, 80);
@@ -210,7 +210,7 @@ fn blame(view: &mut View, now: &Now) -> Option<Act> {
     Some(Act::Blame(cpu))
 }
 
-/// The chosen finding; from another pane the worst about the chosen CPU, else the worst of all.
+/// The selected finding; from another pane the worst about the selected CPU, else the worst of all.
 fn fix(view: &mut View, now: &Now) {
     let findings = PANES.len() - 1;
     let rows = rows(findings, now, view, 80);

@@ -1,11 +1,11 @@
-//! The live view: what happened on the CPUs, moment by moment, who did it, and what `check` says about it.
+//! Implements the live view: what happened on the CPUs, moment by moment, what caused it, and what `check` reports.
 //!
-//! Nothing here reads a machine or a terminal. Whoever samples hands in [`Moment`]s; a recording is the same moments, one
-//! a line; keys change a [`View`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test
-//! sees the screens that a person sees. A pane is one file of `panes` and one line of [`PANES`].
+//! Nothing here reads a machine or a terminal. The sampler passes in [`Moment`]s; a recording is the same moments, one per
+//! line; keys change a [`View`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test sees the
+//! same screens as the user. A pane is one file of `panes` and one line of [`PANES`].
 //!
-//! [`drift`] is the same for nobody who looks: what has changed since, since when, and who did it.
-//! [`metrics`] is what is known as numbers for Prometheus.
+//! [`drift`] is the unattended form: what has changed, since when, and which process did it. [`metrics`] exports the state
+//! for Prometheus.
 
 pub mod drift;
 pub mod metrics;

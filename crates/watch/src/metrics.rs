@@ -1,8 +1,8 @@
-//! What is known of isolated CPUs as metrics: what arrived there, what `check` finds and since when, and what knowing it cost.
+//! Exports the state of isolated CPUs as metrics: what arrived there, the findings of `check` and their age, and the cost of
+//! observing.
 //!
-//! Pure: whoever samples hands in [`Totals`], whoever checks a [`Known`]. What a machine does not tell has no line, never a
-//! zero. How many lines there are follows from the isolated CPUs, the table of classes and [`MOST_FINDINGS`], not from what
-//! happens.
+//! Pure: the sampler passes in [`Totals`], the checker a [`Known`]. A value that a machine does not provide has no line,
+//! never a zero. The number of lines depends on the isolated CPUs, the table of classes and [`MOST_FINDINGS`], not on events.
 
 mod families;
 mod request;
@@ -18,31 +18,31 @@ use formats::Recording;
 use machine::CpuSet;
 use plan::Level;
 
-/// Findings that have a line of their own at most, the oldest first; all are counted.
+/// The maximum number of findings with their own line, the oldest first; all are counted.
 pub const MOST_FINDINGS: usize = 100;
 
-/// What is known besides the counters.
+/// The state besides the counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Version of quietcore.
     pub version: String,
     /// Release of the kernel.
     pub kernel: String,
-    /// Which CPUs are to be left in peace, by partition.
+    /// The CPUs meant to be isolated, by partition.
     pub isolated: Vec<Wanted>,
-    /// Who wants it, in words.
+    /// The source of that intention, as text.
     pub said_by: String,
-    /// Findings below this level are not kept, so nothing is told of them.
+    /// The minimum level: findings below it are not kept and not reported.
     pub level: Option<Level>,
-    /// What stands.
+    /// The open findings.
     pub ledger: Ledger,
-    /// Whether the ledger knows since when.
+    /// Whether the ledger knows when they appeared.
     pub since: Since,
-    /// When `check` was asked last, in seconds since 1970.
+    /// The time of the last check, in seconds since 1970.
     pub checked_s: Option<u64>,
-    /// The daemon that knows it; `None` for who asked once.
+    /// The daemon that provides the state; `None` for a single check.
     pub daemon: Option<Daemon>,
-    /// The last measurement, where one is named.
+    /// The last measurement, if configured.
     pub measured: Option<Recording>,
 }
 
@@ -57,39 +57,39 @@ pub struct Wanted {
     pub is_isolated: bool,
 }
 
-/// Whether the beginning of a finding is known.
+/// Whether the start of a finding is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Since {
-    /// Who looks once sees what stands and not since when.
+    /// A single check sees only that a finding exists.
     #[default]
     Unknown,
-    /// A daemon saw it come.
+    /// A daemon saw it appear.
     Seen,
 }
 
-/// What a daemon tells of itself.
+/// The daemon's own values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Daemon {
-    /// When it began, in seconds since 1970.
+    /// Its start time, in seconds since 1970.
     pub started_s: u64,
-    /// What all its threads have had of the CPUs, in nanoseconds.
+    /// The CPU time of all its threads, in nanoseconds.
     pub cpu_ns: u64,
-    /// Its memory that is in RAM; `None` where the kernel does not say.
+    /// Its resident memory; `None` if the kernel does not report it.
     pub resident_bytes: Option<u64>,
-    /// How often layers of `check` were asked.
+    /// The number of checks.
     pub questions: u64,
-    /// How often a source of the kernel had to leave something out.
+    /// How often a kernel source dropped messages.
     pub lost: u64,
-    /// Lines that the log had no room for.
+    /// Log lines lost to a full disk.
     pub log_lines_lost: u64,
-    /// What is wrong with `/etc/quietcore.toml` as it is now; what could last be used is used then.
+    /// The error in the current `/etc/quietcore.toml`; the last usable version is active then.
     pub configuration_error: Option<String>,
-    /// Its sources, and whether they tell.
+    /// Its sources, and whether they work.
     pub sources: Vec<(String, bool)>,
 }
 
 impl Known {
-    /// All CPUs that are to be left in peace.
+    /// All CPUs meant to be isolated.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {
         let all = self.isolated.iter();

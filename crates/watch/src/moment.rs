@@ -1,11 +1,11 @@
-//! What was seen between two looks at the counters, and what stands around it: the lines of a recording.
+//! Defines the lines of a recording: what was observed between two samples, and its context.
 
 use machine::{CpuId, CpuSet};
 use observe::Activity;
 use plan::Level;
 use serde::{Deserialize, Serialize};
 
-/// Name and version of a recording.
+/// The name and version of the recording format.
 pub const SCHEMA: &str = "quietcore.watch/1";
 
 /// The first line of a recording.
@@ -15,74 +15,74 @@ pub struct Header {
     pub schema: String,
     /// Release of the kernel.
     pub kernel: String,
-    /// Time from one moment to the next, in nanoseconds.
+    /// The time between two moments, in nanoseconds.
     pub every_ns: u64,
 }
 
-/// One look at the counters.
+/// One sample of the counters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Its place in the row, from 0 on.
+    /// Its number, from 0.
     pub number: u64,
     /// Wall clock, seconds since 1970.
     pub unix_s: u64,
-    /// What the CPUs were interrupted by since the last one.
+    /// The interruptions of the CPUs since the last sample.
     pub activity: Activity,
-    /// Threads of the scene that ran since the last one.
+    /// Threads of the scene that ran since the last sample.
     #[serde(default)]
     pub ran: Vec<Ran>,
-    /// What stands around it, where that is new.
+    /// The scene, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scene: Option<Scene>,
 }
 
-/// How much a thread ran.
+/// How long a thread ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
     /// The thread.
     pub tid: u32,
-    /// How often it was put on a CPU (third number of `/proc/PID/task/TID/schedstat`).
+    /// How often it was switched in (third number of `/proc/PID/task/TID/schedstat`).
     pub times: u64,
-    /// How long it had one, in nanoseconds (first number there).
+    /// How long it ran, in nanoseconds (first number there).
     pub ran_ns: u64,
 }
 
-/// What changes seldom: the CPUs, who may run there, and what `check` found.
+/// What changes rarely: the CPUs, the threads that may run there, and the findings of `check`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scene {
-    /// CPUs that run.
+    /// Online CPUs.
     pub online: CpuSet,
-    /// CPUs that are there and do not run.
+    /// Offline CPUs.
     pub offline: CpuSet,
-    /// CPUs that somebody wants left in peace.
+    /// CPUs meant to be isolated.
     pub isolated: CpuSet,
-    /// Those of them that nothing isolates now. Recordings of older versions do not state it.
+    /// Those of them that nothing isolates now. Recordings of older versions lack it.
     #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
     pub not_isolated: CpuSet,
-    /// Who wants it, in words.
+    /// The source of that intention, as text.
     pub said_by: String,
     /// `quiet`, `noisy` or `unknown`.
     pub verdict: String,
-    /// Threads that were last on an isolated CPU, or may run nowhere else.
+    /// Threads that last ran on an isolated CPU, or may run nowhere else.
     pub threads: Vec<Thread>,
     /// Interrupts that may arrive on an isolated CPU.
     pub interrupts: Vec<Interrupt>,
-    /// What `check` found, the worst first.
+    /// The findings of `check`, the worst first.
     pub findings: Vec<Seen>,
 }
 
-/// A thread that touches isolated CPUs.
+/// A thread on isolated CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Its process.
     pub pid: u32,
     /// Its number.
     pub tid: u32,
-    /// Its name, as it calls itself.
+    /// Its name (comm).
     pub comm: String,
-    /// Where it last ran.
+    /// The CPU where it last ran.
     pub cpu: Option<CpuId>,
-    /// Where it may run.
+    /// The CPUs where it may run.
     pub allowed: Option<CpuSet>,
     /// `other`, `fifo:50` ...
     pub policy: String,
@@ -94,13 +94,13 @@ pub struct Thread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Nobody meant it to be.
+    /// Not intended.
     Stray,
-    /// The kernel's, and it can be moved.
+    /// A kernel thread that can be moved.
     Kernel,
-    /// The kernel's own of this CPU: nobody can move it.
+    /// A per-CPU kernel thread that cannot be moved.
     Fixed,
-    /// It lives in the partition.
+    /// A member of the partition.
     Inside,
 }
 
@@ -109,15 +109,15 @@ pub enum Place {
 pub struct Interrupt {
     /// Its number.
     pub irq: u32,
-    /// Name of its device.
+    /// The name of its device.
     pub name: String,
-    /// Where it may arrive.
+    /// The CPUs where it may arrive.
     pub affinity: Option<CpuSet>,
-    /// Where it does.
+    /// The CPUs where it does arrive.
     pub effective: Option<CpuSet>,
-    /// The kernel places it (`managed`); `None` where that is not told.
+    /// The kernel places it (`managed`); `None` if unknown.
     pub managed: Option<bool>,
-    /// Nothing moves it: a timer, one of each CPU, a chip that accepts no mask. Recordings of 0.1.0 do not say.
+    /// It cannot be moved: a timer, a per-CPU interrupt, a chip that accepts no mask. Recordings of 0.1.0 lack it.
     #[serde(default)]
     pub is_fixed: bool,
 }
@@ -127,24 +127,24 @@ pub struct Interrupt {
 pub struct Seen {
     /// Its stable id.
     pub id: String,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
     /// What it is about.
     pub subject: String,
-    /// What is so.
+    /// What was found.
     pub message: String,
     /// What to do about it.
     pub fix: String,
     /// The layer that found it.
     pub layer: String,
-    /// What was seen.
+    /// The evidence.
     pub evidence: Vec<String>,
     /// The CPUs that it is about.
     pub cpus: CpuSet,
 }
 
 impl Scene {
-    /// The worst that was found about a CPU.
+    /// The worst severity of the findings about a CPU.
     #[must_use]
     pub fn worst(&self, cpu: CpuId) -> Option<Level> {
         let about = self.findings.iter().filter(|seen| seen.cpus.contains(cpu));

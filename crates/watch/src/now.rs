@@ -1,4 +1,4 @@
-//! What is shown at one time: the last moments, and the scene that holds then.
+//! Provides what is shown at one time: the last moments, and the scene that applies.
 
 use crate::rates::{interrupts, per_second};
 use crate::{Glyphs, Moment, Scene, Scope};
@@ -9,22 +9,22 @@ use observe::CpuActivity;
 pub struct Now<'a> {
     /// The last moments, the newest last.
     pub moments: Vec<&'a Moment>,
-    /// What stands around them.
+    /// The scene of the newest moment.
     pub scene: &'a Scene,
-    /// What sparklines are made of.
+    /// The characters of sparklines.
     pub glyphs: Glyphs,
 }
 
 impl Now<'_> {
-    /// Moments that are looked back at: at one a second, the last two minutes.
+    /// The length of the history in moments: two minutes at one a second.
     pub const BACK: usize = 120;
 
-    /// The newest.
+    /// The newest moment.
     pub(crate) fn last(&self) -> Option<&Moment> {
         self.moments.last().copied()
     }
 
-    /// How long the newest took.
+    /// The duration of the newest moment.
     pub(crate) fn duration_ns(&self) -> u64 {
         self.last().map_or(0, |moment| moment.activity.duration_ns)
     }
@@ -49,7 +49,7 @@ impl Now<'_> {
         self.moments.iter().map(of).collect()
     }
 
-    /// Every CPU that there is.
+    /// All CPUs.
     pub(crate) fn all(&self) -> CpuSet {
         let counted: CpuSet = self
             .last()
@@ -60,7 +60,7 @@ impl Now<'_> {
         self.scene.online.or(&self.scene.offline).or(&counted)
     }
 
-    /// The CPUs that the panes are about.
+    /// The CPUs that the panes show.
     pub(crate) fn scope(&self, scope: Scope) -> CpuSet {
         match scope {
             Scope::One(cpu) => [cpu].into_iter().collect(),
@@ -70,7 +70,7 @@ impl Now<'_> {
     }
 }
 
-/// What happened on a CPU; CPUs are in their order, whoever counted them.
+/// The activity of a CPU; CPUs are sorted by number.
 fn on(moment: &Moment, cpu: CpuId) -> Option<&CpuActivity> {
     let cpus = &moment.activity.cpus;
     let place = cpus.binary_search_by_key(&cpu, |one| one.cpu).ok()?;

@@ -1,10 +1,10 @@
-//! What lies over the panes: the keys, a finding with evidence and fix, an answer of `blame`.
+//! Formats the overlays over the panes: the keys, a finding with evidence and fix, a result of `blame`.
 
 use crate::keys::KEYS;
 use crate::panes::findings;
 use crate::{Now, Overlay, PANES, View};
 
-/// Its title and its lines.
+/// Its title and lines.
 pub(crate) fn lines(overlay: &Overlay, view: &View, now: &Now, width: usize) -> (String, Vec<String>) {
     match overlay {
         Overlay::Help => ("keys".to_owned(), help(view, width)),
@@ -27,20 +27,20 @@ fn help(view: &View, width: usize) -> Vec<String> {
     lines
 }
 
-/// Letters before the words of a key or a pane.
+/// The indent of the description of a key or a pane.
 const HELP_INDENT: usize = 13;
 
-/// Letters before what did not fit on a line of an answer.
+/// The indent of a wrapped line of a result.
 const ANSWER_INDENT: usize = 4;
 
-/// A line whose columns stay; what does not fit goes on below, further in.
+/// Wraps a line and keeps its columns; the rest continues on the next line, indented.
 fn folded(line: &str, width: usize, indent: usize) -> Vec<String> {
     let width = width.max(indent + 10);
     let mut rest: Vec<char> = line.chars().collect();
     let mut lines = Vec::new();
     while rest.len() > width {
         let head = rest.get(..=width).unwrap_or_default();
-        // A word that is longer than a line is cut, and so is a line that begins with more room than words.
+        // A word longer than a line is split, and so is a line without a blank after the indent.
         let cut = head
             .iter()
             .rposition(|letter| *letter == ' ')
@@ -81,7 +81,7 @@ fn finding(key: &str, now: &Now, width: usize) -> Vec<String> {
     lines
 }
 
-/// Text of our own that came through a pipe: its line ends are meant.
+/// Our own output through a pipe: its line ends are kept.
 fn answer(text: &str, width: usize) -> Vec<String> {
     text.lines()
         .map(|line| report::safe(line).replace("\\\\", "\\"))
@@ -89,7 +89,7 @@ fn answer(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Words in lines of a width.
+/// Wraps words to a width.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(10);
     let mut lines = vec![String::new()];
@@ -116,7 +116,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Nothing of a line is lost where it is wider than the screen.
+    /// Text wider than the screen is not lost.
     #[test]
     fn a_long_line_goes_on_below() {
         let line = "CPU 1: longest run without one 4.0 ms";

@@ -1,4 +1,4 @@
-//! The panes: one file each, one line each in [`PANES`].
+//! Defines the panes: one file each, one line each in [`PANES`].
 
 pub(crate) mod cpus;
 mod culprits;
@@ -11,23 +11,23 @@ use crate::row::Row;
 use crate::view::PANE_COUNT;
 use crate::{Now, View};
 
-/// One pane: a list of rows under a line that names the columns.
+/// A pane: rows under a heading.
 pub struct Pane {
     /// Its name.
     pub name: &'static str,
-    /// What stands in it, for the help.
+    /// Its content, for the help.
     pub what: &'static str,
-    /// Its orders.
+    /// Its sort orders.
     pub sorts: &'static [&'static str],
     /// Names of the columns, for a width.
     pub head: fn(&Now, usize) -> String,
-    /// Its rows, sorted by an order of `sorts`, for a width. The filter is no business of the pane.
+    /// Its rows, sorted by an order of `sorts`, for a width. The caller applies the filter.
     pub rows: for<'a> fn(&'a Now<'a>, &View, usize, usize) -> Vec<Row<'a>>,
-    /// What stands there when there is no row.
+    /// The text without rows.
     pub empty: &'static str,
 }
 
-/// Every pane. The first one is always seen.
+/// All panes. The first one is always visible.
 pub const PANES: [Pane; PANE_COUNT] = [
     cpus::PANE,
     culprits::PANE,
@@ -36,14 +36,14 @@ pub const PANES: [Pane; PANE_COUNT] = [
     findings::PANE,
 ];
 
-/// The rows of a pane that the filter lets through.
+/// The rows of a pane that match the filter.
 #[must_use]
 pub(crate) fn rows<'a>(pane: usize, now: &'a Now<'a>, view: &View, width: usize) -> Vec<Row<'a>> {
     let Some(one) = PANES.get(pane) else {
         return Vec::new();
     };
     let mut rows = (one.rows)(now, view, view.sort(pane), width);
-    // The CPUs stay: what is filtered is who and what.
+    // The filter does not apply to the CPU pane: it selects causes, not CPUs.
     if pane > 0 && !view.filter.is_empty() {
         let wanted = view.filter.to_lowercase();
         rows.retain(|row| {

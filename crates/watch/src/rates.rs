@@ -1,4 +1,4 @@
-//! Counts of a moment as rates: per CPU and group of classes, and as short text.
+//! Converts counts of a moment to rates: per CPU and group of classes, and as short text.
 
 use observe::{Class, CpuActivity};
 
@@ -23,7 +23,7 @@ impl Group {
         Group::Other,
     ];
 
-    /// What its column is called.
+    /// The heading of its column.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Group::Tick => "tick",
@@ -47,13 +47,13 @@ impl Group {
     }
 }
 
-/// Per second; nothing where no time has passed.
+/// The rate per second; `None` if no time has passed.
 #[allow(clippy::cast_precision_loss)] // A rate is shown with three digits.
 pub(crate) fn per_second(count: u64, duration_ns: u64) -> Option<f64> {
     (duration_ns > 0).then(|| count as f64 * 1e9 / duration_ns as f64)
 }
 
-/// Interrupts of a CPU, softirqs not among them.
+/// Interrupts of a CPU, without softirqs.
 pub(crate) fn interrupts(cpu: &CpuActivity) -> u64 {
     let counts = cpu.interrupts.iter().map(|one| one.count);
     counts.fold(0, u64::saturating_add)

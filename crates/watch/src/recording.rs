@@ -1,41 +1,41 @@
-//! A recording as text: a line that says what it is, then a line of JSON for each moment.
+//! Reads and writes a recording: a header line, then one line of JSON per moment.
 
 use crate::{Header, Moment, SCHEMA, Scene};
 use serde::Serialize;
 use thiserror::Error;
 
-/// Longest recording that is played, in bytes: all of it is held, because a person goes back in it.
+/// The maximum length of a recording in bytes: all of it is kept in memory, because the user can step back.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// A recording that was read.
+/// A parsed recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// What it is.
+    /// The header.
     pub header: Header,
     /// All moments; at least one.
     pub moments: Vec<Moment>,
-    /// The last line has no end: who wrote it was cut off.
+    /// The last line is incomplete: the writer was interrupted.
     pub torn: bool,
 }
 
-/// Why a file is no recording that can be played.
+/// Why a file cannot be played.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RecordingError {
-    /// Its first line says something else.
+    /// Its first line is not a header.
     #[error("its first line does not say that it is one (`{{\"schema\":\"{SCHEMA}\",...}}`)")]
     Foreign,
     /// Another version.
     #[error("it is `{0}`, and this quietcore plays `{SCHEMA}`")]
     Version(String),
-    /// A line that is no moment.
+    /// A line that is not a moment.
     #[error("line {line}: {why}")]
     Line {
-        /// Its number, from 1 on.
+        /// Its number, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         why: String,
     },
-    /// Nothing but the first line.
+    /// Only a header.
     #[error("it holds no moment")]
     Empty,
 }
@@ -43,16 +43,16 @@ pub enum RecordingError {
 /// One line of a recording, with its end.
 #[must_use]
 pub fn line(what: &impl Serialize) -> Vec<u8> {
-    // Neither a header nor a moment holds what JSON has no form for.
+    // Headers and moments contain nothing that JSON cannot express.
     let mut line = serde_json::to_vec(what).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-/// Reads a recording.
+/// Parses a recording.
 ///
 /// # Errors
-/// What is no recording of this version, or has a line that is none of its own. A last line without an end is left out.
+/// A file that is not a recording of this version, or has an invalid line. An incomplete last line is ignored.
 pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
     let header = header(lines.next().map_or(&[], |(_, line)| line))?;
@@ -68,7 +68,7 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
         }
         let wrong = |why: String| RecordingError::Line { line: place + 1, why };
         let mut moment: Moment = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
-        // Ours are in order; who looks one up relies on it.
+        // Ours are sorted; lookups rely on it.
         moment.activity.cpus.sort_by_key(|one| one.cpu);
         if let Some(scene) = &moment.scene {
             known.clone_from(scene);
@@ -78,7 +78,7 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
             ));
         }
         recording.moments.push(Moment {
-            // Its place counts, whatever it says itself.
+            // Its position counts, not its own number.
             number: recording.moments.len() as u64,
             ..moment
         });

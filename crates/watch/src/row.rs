@@ -1,30 +1,30 @@
-//! A line of a pane before it has a place: pieces of text and what they mean.
+//! Defines a row of a pane before layout: pieces of text and their tone.
 //!
-//! A machine has more CPUs than a screen has lines, so the text of a row is made when somebody wants to see it.
+//! A machine has more CPUs than a screen has lines, so the text of a row is created when it becomes visible.
 
 use machine::CpuId;
 
-/// What a piece of text means; a colour follows from it, and never carries what the text does not.
+/// The meaning of a piece of text. A colour follows from it, but never carries information that the text lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// Nothing special.
+    /// Normal.
     Plain,
-    /// Of less weight.
+    /// Less important.
     Quiet,
-    /// As it should be.
+    /// Good.
     Good,
-    /// Weaker than it looks.
+    /// Needs attention.
     Care,
-    /// Wrong.
+    /// Bad.
     Bad,
 }
 
-/// Pieces of text, and what each means.
+/// Pieces of text with their tones.
 pub type Pieces = Vec<(String, Tone)>;
 
 /// One line of a pane.
 pub struct Row<'a> {
-    /// What it is about, the same from moment to moment.
+    /// What it is about; the same across moments.
     pub key: String,
     /// The CPU that it is about.
     pub cpu: Option<CpuId>,
@@ -44,7 +44,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Its text, made now.
+    /// Its pieces, created now.
     #[must_use]
     pub fn pieces(&self) -> Pieces {
         #[cfg(test)]
@@ -52,7 +52,7 @@ impl<'a> Row<'a> {
         (self.write)()
     }
 
-    /// All of its text.
+    /// Its whole text.
     #[must_use]
     pub fn text(&self) -> String {
         self.pieces().into_iter().map(|(text, _)| text).collect()
@@ -61,7 +61,7 @@ impl<'a> Row<'a> {
 
 #[cfg(test)]
 thread_local! {
-    /// Rows whose text this thread has made.
+    /// The number of rows whose text this thread has created.
     pub(crate) static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn piece(text: impl Into<String>, tone: Tone) -> (String, Tone) {
     (text.into(), tone)
 }
 
-/// A foreign name in a column of fixed width: made safe, cut with `..`, filled with blanks.
+/// A foreign name in a column of fixed width: escaped, cut with `..`, padded with blanks.
 pub(crate) fn name(text: &str, width: usize) -> String {
     let safe = report::safe(text);
     let cut = if safe.chars().count() > width {

@@ -1,4 +1,4 @@
-//! The screen: title, map, the pane of CPUs, and below it the focused pane, or all of them where there is room.
+//! Draws the screen: title, map, the CPU pane, and below it the focused pane, or all of them if there is room.
 
 use crate::overlay;
 use crate::panes::{map, rows};
@@ -8,37 +8,37 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 
-/// How the terminal wants it.
+/// The style of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// With colours.
     Colour,
-    /// Letters, bold and reversed ones only.
+    /// Without colours; only bold and reversed text.
     Plain,
 }
 
-/// Where the moments come from.
+/// The source of the moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// From the machine.
     Live,
-    /// From the machine, and the view is held.
+    /// From the machine, with the view frozen.
     Frozen,
     /// From a recording.
     Playing {
-        /// Moment that is shown, from 1 on.
+        /// The shown moment, from 1.
         at: usize,
-        /// Moments of the recording.
+        /// The number of moments.
         of: usize,
-        /// Times as fast as it was; 0 is held.
+        /// The speed factor; 0 is paused.
         speed: f64,
     },
 }
 
-/// The smallest screen that anything is drawn on.
+/// The smallest size at which anything is drawn.
 const SMALLEST: (u16, u16) = (40, 8);
 
-/// From this size on all panes are seen at once.
+/// The size from which all panes are visible at once.
 const ROOMY: (u16, u16) = (110, 34);
 
 /// Draws everything.
@@ -83,7 +83,7 @@ fn down(area: Rect, lines: u16) -> Rect {
     }
 }
 
-/// Returns what is left below it.
+/// Draws the title, and returns the area below it.
 fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect {
     let clock = now.last().map_or(String::new(), |moment| {
         let text = machine::utc_text(moment.unix_s);
@@ -112,7 +112,7 @@ fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect
     let bar = Style::new().add_modifier(Modifier::REVERSED);
     let width = usize::from(area.width);
     let room = width.saturating_sub(right.chars().count() + 1);
-    // The verdict is what a person looks for: where room is short, the rest goes first.
+    // The verdict is most important: if room is short, the rest is dropped first.
     let forms = [
         format!(" quietcore watch  {kernel}  {isolated}"),
         format!(" quietcore watch  {isolated}"),
@@ -167,7 +167,7 @@ fn panes(pen: &mut Pen, area: Rect, now: &Now, view: &View) {
         }
         return;
     }
-    // Six lines of the pane below are always seen.
+    // Six lines of the pane below are always visible.
     let below = if view.focus == 0 { 1 } else { view.focus };
     let cpus = Rect {
         height: seen.min(area.height.saturating_sub(8).max(area.height / 2)),
@@ -237,7 +237,7 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
     listed(pen, area, &rows, view.selected(place), focused);
 }
 
-/// As many rows as find room, the chosen one among them.
+/// Draws the rows that fit, including the selected one.
 fn listed(pen: &mut Pen, area: Rect, rows: &[Row<'_>], selected: &str, focused: bool) {
     let room = usize::from(area.height);
     let chosen = rows.iter().position(|row| row.key == selected).unwrap_or(0);
@@ -317,7 +317,7 @@ fn foot(pen: &mut Pen, area: Rect, view: &View) {
     pen.text(area.x, area.y, area.width, &text, pen.style(Tone::Quiet));
 }
 
-/// Puts text into the cells.
+/// Writes text into the cells.
 struct Pen<'a> {
     buffer: &'a mut Buffer,
     look: Look,
@@ -336,7 +336,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Writes a text, no wider than `width`.
+    /// Writes text, cut to `width`.
     fn text(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
         if width > 0 && self.buffer.area.contains((x, y).into()) {
             self.buffer.set_stringn(x, y, text, usize::from(width), style);

@@ -1,11 +1,11 @@
-//! Sparklines: the last minutes of one number in a few columns, with blocks or, where a terminal has none, ASCII.
+//! Draws sparklines: the last minutes of a value in a few columns, with Unicode blocks or ASCII.
 
-/// What a sparkline is made of.
+/// The characters of a sparkline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Glyphs {
-    /// The eight blocks of Unicode.
+    /// The eight Unicode blocks.
     Blocks,
-    /// Characters that every terminal has.
+    /// ASCII characters.
     Ascii,
 }
 
@@ -18,13 +18,13 @@ impl Glyphs {
     }
 }
 
-/// How many moments a line of `columns` holds in each: as few as reach back so far.
+/// The number of moments per column: the smallest that fits all moments into `columns`.
 pub(crate) fn moments_per_column(columns: usize, moments: usize) -> usize {
     moments.div_ceil(columns.max(1)).max(1)
 }
 
-/// The line: each column is the highest of its moments, so that a burst is not averaged away. Columns stand still because
-/// they are counted from the first moment of all. `values` are number and value, ascending; what is not known stays blank.
+/// Draws the line. Each column is the maximum of its moments, so that a burst is not averaged away. Columns are aligned to
+/// the first moment of all, so they do not shift. `values` are number and value, ascending; unknown values stay blank.
 pub(crate) fn spark(
     values: &[(u64, Option<f64>)],
     columns: usize,
@@ -52,7 +52,8 @@ pub(crate) fn spark(
         .collect()
 }
 
-/// Nothing at all is a blank too, so that a quiet CPU looks quiet; by the root, so that small numbers show beside great ones.
+/// Zero is a blank too, so that a quiet CPU looks quiet. The scale is a square root, so that small values are visible beside
+/// large ones.
 fn glyph(value: f64, highest: f64, glyphs: Glyphs) -> char {
     if value <= 0.0 || highest <= 0.0 {
         return match glyphs {
@@ -78,7 +79,7 @@ mod tests {
             .collect();
         let first = spark(&values, 4, 2, 100.0, Glyphs::Ascii);
         assert_eq!(first, ".#..");
-        // One more moment begins a column; what was drawn moves by one and is otherwise the same.
+        // One more moment starts a column; the rest moves by one and is otherwise the same.
         let mut more = values.clone();
         more.push((8, Some(0.0)));
         assert_eq!(spark(&more, 4, 2, 100.0, Glyphs::Ascii), "#.. ");

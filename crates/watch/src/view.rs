@@ -1,14 +1,14 @@
-//! What a person has chosen to see: pane, order, filter, rows, and what lies over the panes.
+//! Holds what the user has chosen to see: pane, order, filter, rows, and overlay.
 
 use machine::CpuId;
 
 /// Number of panes: the length of [`PANES`](crate::PANES).
 pub(crate) const PANE_COUNT: usize = 5;
 
-/// Which CPUs the panes are about.
+/// Which CPUs the panes show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
-    /// The isolated ones; all where nobody isolates any.
+    /// The isolated ones; all if none is isolated.
     #[default]
     Isolated,
     /// All.
@@ -17,58 +17,58 @@ pub enum Scope {
     One(CpuId),
 }
 
-/// What lies over the panes.
+/// An overlay over the panes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
     /// The keys.
     Help,
-    /// The finding with this key: what, evidence, fix.
+    /// The finding with this key: message, evidence, fix.
     Fix(String),
-    /// An answer of `blame`.
+    /// A result of `blame`.
     Answer {
-        /// What was asked.
+        /// The title.
         title: String,
-        /// What came.
+        /// The text.
         text: String,
     },
 }
 
-/// What is chosen.
+/// The user's choices.
 #[derive(Clone, Debug, Default)]
 pub struct View {
-    /// Place of the focused pane in [`PANES`](crate::PANES).
+    /// The index of the focused pane in [`PANES`](crate::PANES).
     pub focus: usize,
     /// Which CPUs.
     pub scope: Scope,
-    /// Only rows that hold this text, in any case of letters.
+    /// Only rows that contain this text, ignoring case.
     pub filter: String,
     /// The filter is being typed.
     pub typing: bool,
-    /// What lies over the panes.
+    /// The overlay.
     pub overlay: Option<Overlay>,
-    /// First line of it that is seen.
+    /// The first visible line of the overlay.
     pub scroll: usize,
-    /// What was said last; the next key takes it away.
+    /// The last message; the next key removes it.
     pub note: String,
     sorts: [usize; PANE_COUNT],
     selected: [String; PANE_COUNT],
 }
 
 impl View {
-    /// By which of its orders a pane is sorted.
+    /// The sort order of a pane.
     #[must_use]
     pub fn sort(&self, pane: usize) -> usize {
         self.sorts.get(pane).copied().unwrap_or(0)
     }
 
-    /// Sorts the focused pane, which has so many orders, by its next one.
+    /// Switches the focused pane to its next sort order.
     pub(crate) fn sort_next(&mut self, orders: usize) {
         if let Some(sort) = self.sorts.get_mut(self.focus) {
             *sort = (*sort + 1) % orders.max(1);
         }
     }
 
-    /// The key of the row that is chosen in a pane.
+    /// The key of the selected row of a pane.
     #[must_use]
     pub fn selected(&self, pane: usize) -> &str {
         self.selected.get(pane).map_or("", String::as_str)
@@ -80,7 +80,7 @@ impl View {
         }
     }
 
-    /// Puts something over the panes.
+    /// Opens an overlay.
     pub fn lay_over(&mut self, overlay: Overlay) {
         self.overlay = Some(overlay);
         self.scroll = 0;

@@ -1,4 +1,4 @@
-//! What the daemon knows, handed to whoever gives its metrics.
+//! Hands the daemon's state to its metrics.
 
 use super::Daemon;
 use check::Intention;
@@ -6,18 +6,18 @@ use session::seconds_now;
 use watch::drift::Line;
 use watch::metrics::{self, Since, Wanted};
 
-/// What the metrics need and nobody else counts.
+/// Counters that only the metrics need.
 #[derive(Default)]
 pub struct Counts {
-    /// Layers were asked so often.
+    /// The number of checks.
     pub questions: u64,
-    /// A source left something out so often.
+    /// How often a source dropped something.
     pub lost: u64,
-    /// When layers were asked last, in seconds since 1970.
+    /// The time of the last check, in seconds since 1970.
     pub checked_s: Option<u64>,
 }
 
-/// The CPUs that somebody wants, by partition.
+/// The CPUs meant to be isolated, by partition.
 pub fn wanted(intention: &Intention) -> Vec<Wanted> {
     let of = |wish: &check::Wish| Wanted {
         partition: wish.intent.name.as_str().to_owned(),
@@ -28,11 +28,11 @@ pub fn wanted(intention: &Intention) -> Vec<Wanted> {
 }
 
 impl Daemon<'_> {
-    /// Gives metrics as the configuration asks for it, and hands over what is new. After each turn, before the state is
-    /// written: `memory.is_new` still says whether the findings are others.
+    /// Starts metrics as the configuration requests, and hands over new state. Runs after each turn, before the state is
+    /// written, while `memory.is_new` still shows whether the findings changed.
     pub(super) fn tell_metrics(&mut self) {
         let mut lines = self.metrics.follow(self.session, &self.configuration);
-        // Who begins now has heard of nothing.
+        // An outlet that has just started has no state yet.
         let is_new = self.memory.is_new || !lines.is_empty();
         lines.extend(self.metrics.lines());
         for line in lines {
@@ -66,7 +66,7 @@ impl Daemon<'_> {
     }
 }
 
-/// The same for who asks once: since when something stands is not known then.
+/// The same for a single check: the start of a finding is then unknown.
 pub fn once(
     machine: &machine::Machine,
     intention: &Intention,

@@ -1,4 +1,4 @@
-//! Metrics over HTTP: one thread, a few connections at a time, each with an end in time, whoever is on the other side.
+//! Serves metrics over HTTP: one thread, a few connections at a time, each with a time limit.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read, Write};
@@ -7,19 +7,19 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 use watch::metrics::{Form, MOST_REQUEST, Refusal, ScrapeRequest, answer, parse_request};
 
-/// Connections at a time. For one more the oldest that has not asked yet is closed, else the oldest.
+/// The maximum number of connections. A further one closes the oldest that has not sent its request, else the oldest.
 const MOST: usize = 64;
 
-/// So long may a connection take to ask. A scraper asks as soon as it is connected.
+/// The time limit for the request. A scraper sends it immediately after connecting.
 const TO_ASK: Duration = Duration::from_secs(1);
 
-/// So long may it take to receive its answer.
+/// The time limit for receiving the answer.
 const TO_RECEIVE: Duration = Duration::from_secs(5);
 
-/// A port that is served.
+/// A listening port.
 pub struct Server {
     listener: TcpListener,
-    /// In the order in which they came.
+    /// In order of arrival.
     open: Vec<Connection>,
     to_ask: Duration,
 }
@@ -37,10 +37,10 @@ enum State {
 }
 
 impl Server {
-    /// Listens.
+    /// Listens on an address.
     ///
     /// # Errors
-    /// The port is taken, or the address is not this machine's.
+    /// The port is in use, or the address does not belong to this machine.
     pub fn open(address: SocketAddr) -> std::io::Result<Server> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -51,7 +51,7 @@ impl Server {
         })
     }
 
-    /// Attends to everybody until `wake` becomes readable (`true`) or the time is up. `give` makes the text.
+    /// Serves connections until `wake` becomes readable (`true`) or the time is up. `give` creates the text.
     pub fn attend(
         &mut self,
         wake: BorrowedFd,
@@ -76,7 +76,7 @@ impl Server {
                 tv_nsec: limit.subsec_nanos().into(),
             });
             if poll(&mut fds, limit.as_ref()).is_err() {
-                // Interrupted, or out of memory for a moment.
+                // Interrupted, or temporarily out of memory.
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             }
@@ -86,7 +86,7 @@ impl Server {
             }
             let now = Instant::now();
             for (one, told) in self.open.iter_mut().zip(told.iter().skip(2)) {
-                // First the time: who takes a byte now and then would stay for ever.
+                // Check the limit first: a client that sends a byte now and then would stay forever.
                 if one.until <= now {
                     one.late(now);
                 } else if *told {
@@ -100,13 +100,13 @@ impl Server {
         }
     }
 
-    /// Accepts as many as there may be at a time; those that are open get their turn before more.
+    /// Accepts up to the limit. Open connections get their turn before more are accepted.
     fn accept(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
         for _ in 0..MOST {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // Without descriptors left it would be reported again at once.
+                // Without free descriptors, poll would report it again immediately.
                 Err(_) => return std::thread::sleep(Duration::from_millis(50)),
             };
             if stream.set_nonblocking(true).is_err() {
@@ -124,7 +124,7 @@ impl Server {
                 until: now + self.to_ask,
                 state: State::Asking(Vec::new()),
             };
-            // What it asks is often there already.
+            // The request has often arrived already.
             one.go_on(now, give);
             if !matches!(one.state, State::Over) {
                 self.open.push(one);
@@ -153,7 +153,7 @@ impl Connection {
         self.send();
     }
 
-    /// Who has not asked in time is told so; who does not take its answer is left.
+    /// Answers a late request with an error; closes a connection that does not receive its answer.
     fn late(&mut self, now: Instant) {
         match self.state {
             State::Asking(_) => {
@@ -194,12 +194,12 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
-    /// Serves `body` at a port that was free; the other end of the pair ends it.
+    /// Serves `body` on a free port; the other end of the pair stops it.
     fn serve(body: String) -> (SocketAddr, UnixStream) {
         serve_within(TO_ASK, body)
     }
 
-    /// The same with another time to ask.
+    /// As [`serve`], with another time limit for requests.
     fn serve_within(to_ask: Duration, body: String) -> (SocketAddr, UnixStream) {
         let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
         server.to_ask = to_ask;
@@ -215,7 +215,7 @@ mod tests {
         stream
     }
 
-    /// All that comes until the other side closes; a side that never closes fails after a minute.
+    /// Reads until the server closes; fails after a minute.
     fn rest(mut stream: TcpStream) -> String {
         let mut text = Vec::new();
         let ended = stream.read_to_end(&mut text);
@@ -253,7 +253,7 @@ mod tests {
         assert!(ask(address, "\n\n").starts_with("HTTP/1.1 400 "));
     }
 
-    /// Whoever sends no request is refused at once, and not read to its end.
+    /// A client that sends no valid request is rejected immediately, without reading the rest.
     #[test]
     fn garbage_and_a_header_without_end_are_refused() {
         let (address, _wake) = serve("a 1\n".to_owned());
@@ -272,7 +272,7 @@ mod tests {
             let told = rest(stream);
             assert!(told.starts_with(wanted), "{wanted}: {told}");
         }
-        // Of a whole megabyte the kernel throws the rest away, and with it what was answered.
+        // With a whole megabyte unread, the kernel discards the rest, and the answer with it.
         let mut stream = connect(address);
         let _ = stream.write_all(&endless);
         let told = rest(stream);
@@ -280,7 +280,7 @@ mod tests {
         assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
     }
 
-    /// With more time to ask than the scraper waits, it is served only because the oldest make room.
+    /// The time limit is longer than the scraper waits, so it is served only because the oldest connections are closed.
     #[test]
     fn silent_connections_do_not_hold_up_a_scrape() {
         let (address, _wake) = serve_within(Duration::from_secs(600), "a 1\n".to_owned());
@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(rest(oldest), "", "the oldest was closed");
     }
 
-    /// All places are taken by some who never end their request and some who never read a long answer: the next one is served, and
-    /// each of them has an end.
+    /// Clients that never finish a request and clients that never read a long answer take all places. The next client is
+    /// served, and each of them is closed eventually.
     #[test]
     fn who_never_ends_a_request_or_never_reads_hurts_nobody() {
         const LONG: usize = 32 << 20;

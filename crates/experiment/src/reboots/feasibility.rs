@@ -1,4 +1,4 @@
-//! What of the boots of a study is impossible on this machine, said before anything runs.
+//! Checks which boots of a study are impossible on this machine, before anything runs.
 
 use super::entry;
 use crate::forecast::Forecast;
@@ -10,10 +10,10 @@ use session::boot_files::once;
 use session::boot_service::{program, runs_systemd};
 use study::is_image;
 
-/// Refuses a study that this machine cannot be booted for, or that is not in a state to begin.
+/// Rejects a study that this machine cannot boot for, or a machine that is not ready to start.
 ///
 /// # Errors
-/// What of it is impossible here.
+/// The impossible parts.
 pub fn refuse_impossible(session: &Session, forecast: &Forecast) -> Result<(), Failure> {
     let mut why = impossible(session, forecast);
     why.extend(own_line(session, forecast));
@@ -25,7 +25,7 @@ pub fn refuse_impossible(session: &Session, forecast: &Forecast) -> Result<(), F
         ));
     }
     if runs_systemd(session.root()) {
-        // The unit has to find it after the restart.
+        // The unit needs the program after the reboot.
         program(session)?;
     }
     for boot in forecast.study.boots.iter().filter(|boot| !boot.is_plain()) {
@@ -34,7 +34,7 @@ pub fn refuse_impossible(session: &Session, forecast: &Forecast) -> Result<(), F
     Ok(())
 }
 
-/// What the machine has on its line already, although boots of the study must be without it.
+/// Words that are already on this machine's line, although boots of the study must not have them.
 fn own_line(session: &Session, forecast: &Forecast) -> Vec<String> {
     let (study, line) = (&forecast.study, running_line(session));
     let plain = study.boots.iter().position(study::Boot::is_plain);
@@ -42,7 +42,7 @@ fn own_line(session: &Session, forecast: &Forecast) -> Vec<String> {
     why.into_iter().collect()
 }
 
-/// The line of this boot; nothing where it cannot be read.
+/// The command line of this boot; empty if it cannot be read.
 pub fn running_line(session: &Session) -> String {
     session
         .root()
@@ -52,7 +52,7 @@ pub fn running_line(session: &Session) -> String {
         .unwrap_or_default()
 }
 
-/// What of its boots is impossible on this machine, in words.
+/// Descriptions of the boots that are impossible on this machine.
 pub fn impossible(session: &Session, forecast: &Forecast) -> Vec<String> {
     let (study, kernel) = (&forecast.study, &forecast.machine.kernel);
     let mut why = Vec::new();
@@ -86,7 +86,7 @@ pub fn impossible(session: &Session, forecast: &Forecast) -> Vec<String> {
     why
 }
 
-/// Which of the named kernels the loader of this machine does not start, as far as that can be seen now, in words.
+/// Descriptions of the named kernels that this machine's loader cannot boot, as far as known.
 pub fn kernels_not_started(session: &Session, forecast: &Forecast) -> Vec<String> {
     let boots = forecast.study.boots.iter();
     let mut why: Vec<String> = Vec::new();
@@ -102,7 +102,7 @@ pub fn kernels_not_started(session: &Session, forecast: &Forecast) -> Vec<String
     why
 }
 
-/// How a kernel was built, as far as that is known.
+/// The build options of a kernel, as far as known.
 struct Build {
     version: Option<(u32, u32)>,
     is_rt: Option<bool>,
@@ -119,7 +119,8 @@ impl Build {
         }
     }
 
-    /// Of one that does not run: its version, and what the distribution has beside its image.
+    /// The build of an installed kernel that is not running: its version, and the files that the distribution installs with
+    /// its image.
     fn of_installed(session: &Session, release: &str) -> Build {
         let text = session
             .root()
@@ -139,8 +140,8 @@ impl Build {
         }
     }
 
-    /// Why `preempt=` changes nothing under it (`kernel/sched/core.c`, `sched_dynamic_mode`); `None` where it does, or where
-    /// that is not known.
+    /// Why `preempt=` has no effect with this kernel (`kernel/sched/core.c`, `sched_dynamic_mode`); `None` if it has one, or
+    /// if that is unknown.
     fn not_dynamic(&self, model: &str) -> Option<&'static str> {
         match (self.is_rt, self.is_dynamic) {
             (Some(true), _) => Some("this kernel is PREEMPT_RT, which has one model"),
@@ -179,7 +180,7 @@ mod tests {
                 Some("PREEMPT_RT"),
             ),
             ("5.10.0-30-amd64", None, "none", Some("before 5.12")),
-            // Without its file nothing is said that is not known.
+            // Without the config file only known facts are reported.
             ("6.1.0-56-rt-amd64", None, "none", None),
         ] {
             let found = Build::of_text(release, config).not_dynamic(model);

@@ -1,5 +1,5 @@
-//! What a study that restarts the machine leaves on its disk: the note, the unit that goes on with it, the entry for one boot.
-//! All of it is taken away at its end, by whoever ends it.
+//! Manages what a rebooting study keeps on disk: the note, the unit that continues it, the one-boot entry. All of it is
+//! removed at the end, whichever way the study ends.
 
 use apply::installed::{install, remove_some};
 use apply::restarts::{self, Restart, UnderWay};
@@ -13,16 +13,16 @@ const TEXT: &str = include_str!("../../../../packaging/systemd/quietcore-study.s
 const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-study.service";
 
-/// Who goes on after a restart.
+/// What continues the study after a reboot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resumes {
-    /// A unit of systemd, which also restarts the machine.
+    /// A systemd unit, which also reboots the machine.
     Unit,
-    /// Somebody who restarts the machine, and calls `quietcore study resume` when it is up.
+    /// The user, who reboots the machine and then runs `quietcore study resume`.
     Somebody,
 }
 
-/// Who does so on this machine.
+/// What continues studies on this machine.
 pub fn resumes(session: &Session) -> Resumes {
     match runs_systemd(session.root()) {
         true => Resumes::Unit,
@@ -30,7 +30,7 @@ pub fn resumes(session: &Session) -> Resumes {
     }
 }
 
-/// The study that is under way here.
+/// The study that is under way on this machine.
 ///
 /// # Errors
 /// A note that cannot be read.
@@ -41,10 +41,10 @@ pub fn under_way(session: &Session) -> Result<Option<UnderWay>, Failure> {
     }
 }
 
-/// Notes that a study begins, and sees to it that it goes on after a restart.
+/// Records the start of a study, and installs the unit that continues it after a reboot.
 ///
 /// # Errors
-/// A program that will not be there at boot, and what writing met.
+/// A program that will not exist at boot, and write errors.
 pub fn begin(session: &Session, out: &str) -> Result<(), Failure> {
     let unit = match resumes(session) {
         Resumes::Unit => Some(with_program(TEXT, &program(session)?)),
@@ -68,21 +68,21 @@ pub fn begin(session: &Session, out: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Notes a step of the study before it is made.
+/// Records a step of the study before it is made.
 ///
 /// # Errors
-/// What writing met.
+/// The write error.
 pub fn note(session: &Session, step: &Restart) -> Result<(), Failure> {
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
     Ok(restarts::note(&Lasting(&state), step)?)
 }
 
-/// Puts everything back that a study left here: the entry for one boot, then the unit, the note last, so that a power cut in
-/// between leaves something that says so. Gives what was left alone.
+/// Removes everything that a study left here: the one-boot entry, the unit, and the note last, so that a power cut in between
+/// leaves the note as evidence. Returns what was left alone.
 ///
 /// # Errors
-/// What of it could not be put back; the note stays then.
+/// What could not be removed; the note then stays.
 pub fn put_back(session: &Session) -> Result<Vec<String>, Failure> {
     let changing = session.lock()?;
     let mut left = once::forget_once(session, &changing)?;
@@ -106,10 +106,10 @@ pub fn put_back(session: &Session) -> Result<Vec<String>, Failure> {
     Ok(left)
 }
 
-/// Restarts the machine where systemd does that in order, else says that somebody has to.
+/// Reboots the machine through systemd if it runs, else asks the user to do it.
 ///
 /// # Errors
-/// systemd refuses it.
+/// The refusal of systemd.
 pub fn restart(session: &Session, why: &str) -> Result<(), Failure> {
     if resumes(session) == Resumes::Somebody {
         session.note(&format!(

@@ -1,4 +1,4 @@
-//! A study there, seen from here: the program is copied, the study begins, and what comes of it is kept, link after link.
+//! Controls a study on a board from this side: copies the program, starts the study, and saves its results, over repeated links.
 
 use super::link::{LinkSession, Received, Ssh, Trouble};
 use super::messages::{BoardReply, BoardRequest, FollowRequest, ProgramIdentity, StudyEnd, StudyState};
@@ -12,16 +12,16 @@ use std::time::{Duration, Instant};
 use study::board::{Seen, There, check_program, targets};
 use study::{Place, Record, Study};
 
-/// How long the machine there may take to stop: a change is taken back meanwhile.
+/// The time for the machine there to stop: it undoes a change first.
 const STOPPING: Duration = Duration::from_secs(120);
 
-/// How long a program there may take until it says something.
+/// The time until a program there sends its first message.
 const COMING_UP: Duration = Duration::from_secs(60);
 
-/// A shell adds the number of the signal to this where one ended a program (POSIX, "Exit Status for Commands").
+/// A shell adds the signal number to this if a signal ended a program (POSIX, "Exit Status for Commands").
 const KILLED: i32 = 128;
 
-/// Between two attempts at a link.
+/// The pauses between attempts to connect.
 const PAUSES: [Duration; 4] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -29,23 +29,23 @@ const PAUSES: [Duration; 4] = [
     Duration::from_secs(10),
 ];
 
-/// So often the study is begun there without a new result: whatever kills it there may be its load.
+/// The maximum number of starts there without a new result: the study's load may be what kills it.
 const MOST_STARTS: usize = 3;
 
-/// How it ended.
+/// How the study on a board ended.
 pub enum BoardEnd {
-    /// The study there has, and everything of it is here.
+    /// The study ended there, and all its results are here.
     There(StudyEnd),
-    /// Somebody stopped us, and the study there runs or not.
+    /// We were stopped; the state of the study there.
     Stopped(StudyState),
 }
 
-/// What of ours is there, as far as this call made it.
+/// What exists there, as far as this call created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ours {
     /// Nothing that this call knows of.
     Nothing,
-    /// A program that has done nothing yet.
+    /// A program that has not run yet.
     Program,
     /// A study, which may have results.
     Study,
@@ -57,27 +57,27 @@ pub struct Board<'a> {
     pub session: &'a Session,
     /// How the board is reached.
     pub ssh: Ssh,
-    /// Where ours is there.
+    /// The place of our files there.
     pub there: There,
-    /// The program for it.
+    /// The bytes of its program.
     pub program: Vec<u8>,
     /// The study.
     pub study: &'a Study,
     /// The bytes of its file.
     pub bytes: &'a [u8],
-    /// Where the results go here.
+    /// The directory of the results here.
     pub out: &'a Path,
-    /// What they belong to, as soon as that is known.
+    /// The open directory, as soon as its record is known.
     pub directory: Option<Directory>,
-    /// What this call made there.
+    /// What this call created there.
     pub ours: Ours,
-    /// How long the board may be silent, or be out of reach.
+    /// How long the board may be silent or unreachable.
     pub silence: Duration,
-    /// Somebody wants us to stop.
+    /// Set when we are to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// What is known of the board in this call.
+/// What this call knows of the board.
 struct Known {
     state: StudyState,
     was_reached: bool,
@@ -87,10 +87,10 @@ struct Known {
 }
 
 impl Board<'_> {
-    /// Follows the study there to its end, and begins it where it does not run.
+    /// Follows the study there to its end, and starts it if it does not run.
     ///
     /// # Errors
-    /// The board cannot be reached, cannot run it, or a result cannot be kept.
+    /// The board is unreachable, cannot run it, or a result cannot be saved.
     pub fn conduct(&mut self) -> Result<BoardEnd, Failure> {
         let mut known = Known {
             state: StudyState::Nothing,
@@ -106,7 +106,7 @@ impl Board<'_> {
                 Ok(ended) => return Ok(BoardEnd::There(ended)),
                 Err(Trouble::Stopped) => return Ok(BoardEnd::Stopped(known.state)),
                 Err(Trouble::Failed(error)) => return Err(error),
-                // Killed, it costs a link, once it had run.
+                // A program that was killed after it had run costs one link.
                 Err(Trouble::Program(status, said)) if known.was_reached && status > KILLED => {
                     format!("the program that followed it was killed; {said}")
                 }
@@ -134,10 +134,10 @@ impl Board<'_> {
         }
     }
 
-    /// Takes our directory there away.
+    /// Removes our directory there.
     ///
     /// # Errors
-    /// Why it is there still.
+    /// Why it still exists.
     pub fn remove(&self) -> Result<(), String> {
         let never = AtomicBool::new(false);
         match self.ssh.run(&self.there.remove(), b"", COMING_UP, &never) {
@@ -148,12 +148,12 @@ impl Board<'_> {
         }
     }
 
-    /// The name of the board for people.
+    /// The name of the board for messages.
     pub fn host(&self) -> String {
         report::safe(&self.ssh.host)
     }
 
-    /// One link, from its first word to its last.
+    /// One link, from its first message to its last.
     fn attempt(&mut self, known: &mut Known) -> Result<StudyEnd, Trouble> {
         let ran = self.ssh.run(&self.there.look(), b"", COMING_UP, self.stop)?;
         let Some(seen) = Seen::of(&ran.out) else {
@@ -175,7 +175,7 @@ impl Board<'_> {
         }
         let (session, up) = match self.link_session()? {
             (session, up) if self.is_ours(&up) || up.state == StudyState::Runs => (session, up),
-            // Another build: it has nothing to do now, and is replaced.
+            // A different build without a study is replaced.
             (session, _) => {
                 drop(session);
                 self.copy()?;
@@ -248,7 +248,7 @@ impl Board<'_> {
         }
     }
 
-    /// Everything that one session says.
+    /// Handles all messages of one session.
     fn follow(&mut self, mut session: LinkSession, known: &mut Known) -> Result<StudyEnd, Trouble> {
         let here = match &self.directory {
             Some(directory) => directory.done()?,
@@ -306,7 +306,7 @@ impl Board<'_> {
         }
     }
 
-    /// The study, and what is known of it here: a board that was emptied goes on as well.
+    /// Sends the study and what is known of it here, so that an emptied board continues as well.
     fn hand_over(&self, session: &mut LinkSession, here: &[Place], known: &mut Known) -> Result<(), Trouble> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Trouble::Stopped);
@@ -357,7 +357,7 @@ impl Board<'_> {
         Ok(())
     }
 
-    /// Nothing there is removed before all of it is here.
+    /// Prevents removal there before all results are here.
     fn refuse_missing(&self, ended: &StudyEnd) -> Result<(), Trouble> {
         let is_here = |place: &[usize; 2]| {
             let [block, cell] = *place;

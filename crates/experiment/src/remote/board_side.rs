@@ -1,5 +1,5 @@
-//! The side of a board. `follow` lives as long as a link: it takes a study, starts it so that it outlives the link, and hands out
-//! what comes. `conduct` is that study, run as `study run` runs one; it knows of no link.
+//! Runs on the board. `follow` lives as long as a link: it receives a study, starts it so that it outlives the link, and
+//! sends its results. `conduct` is that study, run like `study run`; it does not use the link.
 
 use super::messages::{
     BoardReply, BoardRequest, FollowRequest, MOST_BYTES, ProgramIdentity, StudyEnd, StudyState,
@@ -22,31 +22,31 @@ use std::time::Duration;
 use study::Place;
 use study::board::CONDUCT;
 
-/// So often is looked for something new, on a CPU that is not measured.
+/// The interval of checks for something new, on a CPU that is not measured.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The file of the study.
 const STUDY: &str = "study.toml";
 
-/// Its results.
+/// The directory of its results.
 const RESULTS: &str = "results";
 
-/// What it says while it runs.
+/// The file of its progress.
 const PROGRESS: &str = "progress";
 
-/// How it ended.
+/// The file of its outcome.
 const ENDED: &str = "ended.json";
 
-/// Held by whoever runs it, with its number.
+/// Locked by the process that runs the study; contains its PID.
 const LOCK: &str = ".lock";
 
-/// Runs the study of this directory to its end, without anybody.
+/// Runs the study of this directory to its end, unattended.
 ///
 /// # Errors
-/// It runs already, or its end could not be noted.
+/// It already runs, or its end could not be recorded.
 pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Failure> {
     let stop = session::stop_flag();
-    // Whatever ends the link must not end the study; a session of its own already is as good.
+    // The end of the link must not end the study. If this process already leads a session, that is fine.
     let _ = rustix::process::setsid();
     let dir = own_dir()?;
     let state = StateDir::create(&dir)?;
@@ -62,10 +62,10 @@ pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Fail
     Ok(Status::Done)
 }
 
-/// Says what comes of the study of this directory, until the link ends.
+/// Reports the progress and results of the study in this directory, until the link ends.
 ///
 /// # Errors
-/// What cannot be read or begun here.
+/// Files that cannot be read, or a study that cannot be started.
 pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
     let mut board = BoardSide::own(out)?;
     let program = input::bytes(&board.program(), MOST_PROGRAM)?;
@@ -98,10 +98,10 @@ pub fn follow(out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The longest program: one with all symbols is shorter.
+/// The maximum size of the program: one with all symbols is smaller.
 const MOST_PROGRAM: u64 = 512 << 20;
 
-/// What came before the word to go.
+/// The messages before the request to start.
 #[derive(Default)]
 struct Given {
     study: Vec<u8>,
@@ -109,14 +109,14 @@ struct Given {
     results: Vec<(Place, Vec<u8>)>,
 }
 
-/// What was said already.
+/// What was reported already.
 struct Telling {
     progress: Option<u64>,
     record: bool,
     results: BTreeSet<Place>,
 }
 
-/// The directory on this machine, and who runs its study.
+/// The directory on this machine, and the process that runs its study.
 struct BoardSide<'a> {
     /// The link.
     out: &'a mut dyn Write,
@@ -165,7 +165,7 @@ impl BoardSide<'_> {
     }
 
     fn runs(&mut self) -> bool {
-        // One that was just started may not have the lock yet.
+        // A process that was just started may not hold the lock yet.
         let is_child = self
             .child
             .as_mut()
@@ -225,7 +225,7 @@ impl BoardSide<'_> {
         Ok(())
     }
 
-    /// As Ctrl-C does to a study on the machine itself.
+    /// Stops the study, as Ctrl-C would.
     fn stop(&mut self) -> Result<(), Failure> {
         if !self.runs() {
             return Ok(());
@@ -238,12 +238,12 @@ impl BoardSide<'_> {
         Ok(())
     }
 
-    /// Says what is new. Gives whether that was the end.
+    /// Reports what is new. Returns whether that was the end.
     fn tell(&mut self, telling: &mut Telling) -> Result<bool, Failure> {
-        // Look first whether it has ended: what is there then is all of it.
+        // Check for the end first: everything that exists then is complete.
         let has_ended = !self.runs();
         let bytes = self.state.size(PROGRESS)?.unwrap_or(0);
-        // A line is said before each run and after the result of the one before.
+        // A line is written before each run and after the result of the previous one.
         if !has_ended && telling.progress == Some(bytes) {
             return Ok(false);
         }
@@ -315,7 +315,7 @@ impl BoardSide<'_> {
     }
 }
 
-/// Where the last line begins.
+/// The start of the last line.
 fn last_line(text: &[u8]) -> usize {
     let before = text.strip_suffix(b"\n").unwrap_or(text);
     before
@@ -343,7 +343,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
         .ok_or_else(|| not_here(format!("{} was not copied here", program.display())))
 }
 
-/// Leaves the measured CPUs to the study, as far as there are others.
+/// Leaves the measured CPUs to the study if there are others.
 fn aside(measured: &CpuSet) {
     let mut words = Vec::new();
     if sched::affinity(0, &mut words).is_err() {
@@ -353,7 +353,7 @@ fn aside(measured: &CpuSet) {
     allowed.set_words(&words);
     let others = allowed.minus(measured);
     if others != allowed && !others.is_empty() {
-        // Where that is refused, this process is one more of those that are there anyway.
+        // If this is refused, this process runs beside the others that are there anyway.
         let _ = sched::set_affinity(0, others.words());
     }
 }
@@ -367,7 +367,7 @@ fn link_ended(error: &std::io::Error) -> Failure {
     )
 }
 
-/// Waits a little for what is asked. Gives whether the link is there still.
+/// Waits briefly for requests. Returns whether the link still exists.
 fn hear(frames: &mut Frames) -> Result<bool, Failure> {
     let heard = next_part(&mut std::io::stdin().lock(), LOOK).map_err(|error| link_ended(&error))?;
     if let ChildOutput::Part(part) = &heard {

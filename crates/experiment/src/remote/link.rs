@@ -1,5 +1,5 @@
-//! ssh as a process with its pipes: one command there from start to end, or a session of frames. Whatever the link does has a time
-//! limit, and nothing is asked of a terminal.
+//! Runs ssh as a process with pipes: one command there from start to end, or a session of frames. Every operation has a time
+//! limit, and nothing is asked on a terminal.
 
 use super::messages::{BoardReply, BoardRequest};
 use crate::child_output::{ChildOutput, next_part};
@@ -11,14 +11,14 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A signal that comes just before we wait is seen after so long.
+/// A signal that arrives just before we wait is noticed after this time.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The status with which ssh says that it failed itself (ssh(1)).
+/// The exit status of ssh's own failures (ssh(1)).
 const OWN_FAILURE: i32 = 255;
 
-/// Nobody is there to be asked, nothing of this machine is lent, and nothing is sent while nothing is to be said: a CPU is
-/// measured meanwhile. What was said by `--ssh` comes before, and so wins.
+/// Disables prompts and forwarding. Requests no keep-alive traffic, because a CPU is measured during the link. Options of
+/// `--ssh` come first, and so win.
 const OPTIONS: [&str; 11] = [
     "-T",
     "-o",
@@ -36,20 +36,20 @@ const OPTIONS: [&str; 11] = [
 /// How a machine is reached.
 #[derive(Clone, Debug)]
 pub struct Ssh {
-    /// Words of a shell that begin the command.
+    /// Shell words that start the command.
     pub words: String,
-    /// Its name.
+    /// Its host name.
     pub host: String,
 }
 
-/// Why there is nothing more to hear.
+/// Why the link has ended.
 #[derive(Clone, Debug)]
 pub enum Trouble {
-    /// The link, in ssh's own words: it may be there again later.
+    /// The link failed, with the message of ssh; it may work again later.
     Link(String),
-    /// The program there ended by itself, with this status and these words.
+    /// The program there ended by itself, with this status and message.
     Program(i32, String),
-    /// Somebody stopped us.
+    /// We were stopped.
     Stopped,
     /// Anything else.
     Failed(Failure),
@@ -61,21 +61,21 @@ impl From<Failure> for Trouble {
     }
 }
 
-/// What a command there said until its end.
+/// The output of a finished command.
 pub struct Ran {
     /// Its standard output.
     pub out: String,
-    /// The first lines of what it, or ssh, said beside.
+    /// The first lines of its standard error, or of ssh's.
     pub said: String,
     /// Its exit status.
     pub code: Option<i32>,
 }
 
 impl Ssh {
-    /// Runs a command there with this input. It may be silent for so long.
+    /// Runs a command there with this input. It may be silent for up to this time.
     ///
     /// # Errors
-    /// The link, or somebody stopped us.
+    /// The link failed, or we were stopped.
     pub fn run(
         &self,
         line: &str,
@@ -87,7 +87,7 @@ impl Ssh {
         let pipe = child.stdin.take();
         let mut out = Vec::new();
         let heard = std::thread::scope(|scope| {
-            // A program is longer than a pipe, and what is said there meanwhile must not wait.
+            // The input is larger than a pipe's buffer, and output must be read at the same time.
             scope.spawn(move || {
                 if let Some(mut pipe) = pipe {
                     let _ = pipe.write_all(input);
@@ -95,7 +95,7 @@ impl Ssh {
             });
             let heard = until_closed(&mut child, silence, stop, &mut out);
             if heard.is_err() {
-                // The pipe ends with it, and so does the thread.
+                // The pipe closes with the child, which ends the thread.
                 let _ = child.kill();
             }
             heard
@@ -112,7 +112,7 @@ impl Ssh {
         }
     }
 
-    /// Begins a session of frames.
+    /// Starts a session of frames.
     ///
     /// # Errors
     /// ssh cannot be started.
@@ -134,7 +134,7 @@ impl Ssh {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // Ctrl-C on the terminal is ours: what is there is fetched first.
+        // Ctrl-C on the terminal is for us only: results are fetched first.
         command.process_group(0);
         command.spawn().map_err(|error| {
             Failure::new(
@@ -147,15 +147,15 @@ impl Ssh {
     }
 }
 
-/// What came of waiting.
+/// The result of waiting.
 pub enum Received {
-    /// Something was said.
+    /// A message.
     Reply(BoardReply),
-    /// Nothing in this time.
+    /// No message in this time.
     Nothing,
 }
 
-/// A session of frames. Its end is the end of ssh.
+/// A session of frames. Dropping it ends ssh.
 pub struct LinkSession {
     child: Child,
     input: Option<ChildStdin>,
@@ -163,10 +163,10 @@ pub struct LinkSession {
 }
 
 impl LinkSession {
-    /// Asks for something.
+    /// Sends a request.
     ///
     /// # Errors
-    /// The link.
+    /// The link failed.
     pub fn ask(&mut self, asked: &BoardRequest) -> Result<(), Trouble> {
         let input = self.input.as_mut();
         let written = input.map_or(Ok(()), |input| {
@@ -175,10 +175,10 @@ impl LinkSession {
         written.map_err(|error| self.broken(error.to_string()))
     }
 
-    /// Waits a moment for what is said.
+    /// Waits briefly for a message.
     ///
     /// # Errors
-    /// The link, or the program there, has ended.
+    /// The link or the program there has ended.
     pub fn hear(&mut self) -> Result<Received, Trouble> {
         let start = Instant::now();
         loop {
@@ -187,7 +187,7 @@ impl LinkSession {
                     return Ok(Received::Reply(said));
                 }
             }
-            // The caller looks at signals in between, also while a board sends frames without meaning.
+            // The caller checks for signals in between, even if a board sends only unknown frames.
             if start.elapsed() > LOOK {
                 return Ok(Received::Nothing);
             }
@@ -200,7 +200,7 @@ impl LinkSession {
         }
     }
 
-    /// Its end, with the reason.
+    /// Ends the session, with the reason.
     fn broken(&mut self, why: String) -> Trouble {
         self.input = None;
         let (said, code) = ended(&mut self.child);
@@ -220,7 +220,7 @@ impl Drop for LinkSession {
     }
 }
 
-/// All that it says, as far as it fits in memory; a command there says little.
+/// Reads all output that fits in memory; a command there writes little.
 fn until_closed(
     child: &mut Child,
     silence: Duration,
@@ -250,7 +250,7 @@ fn until_closed(
     }
 }
 
-/// Waits a moment for its end, then makes one; what it said beside and its status.
+/// Waits briefly for its end, then kills it. Returns its standard error and status.
 fn ended(child: &mut Child) -> (String, Option<i32>) {
     const MOMENT: Duration = Duration::from_secs(2);
     let begun = Instant::now();
@@ -260,7 +260,7 @@ fn ended(child: &mut Child) -> (String, Option<i32>) {
     let _ = child.kill();
     let status = child.wait().ok();
     let mut said = Vec::new();
-    // A child of ssh may hold the pipe; nothing is waited for that did not come yet.
+    // A child of ssh may hold the pipe open, so do not wait for more output.
     if let Some(mut errors) = child.stderr.take() {
         while said.len() < 1 << 13 {
             let Ok(ChildOutput::Part(part)) = next_part(&mut errors, Duration::ZERO) else {

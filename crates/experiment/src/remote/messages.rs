@@ -1,47 +1,47 @@
-//! What this machine and a board say to each other over one link: frames, read and written here for both sides.
+//! Defines the messages between this machine and a board: frames, read and written here for both sides.
 
 use guest::frames::framed;
 use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
 use study::Place;
 
-/// The longest thing that is said: a result.
+/// The maximum size of a message: a result.
 pub const MOST_BYTES: u64 = crate::directory::MOST_RESULT;
 
-/// What the board is asked for.
+/// A request to the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoardRequest {
-    /// The study is this, if it is to begin.
+    /// The study to start.
     Study(Vec<u8>),
-    /// Its results belong to this record.
+    /// The record that its results belong to.
     Record(Vec<u8>),
-    /// A result that is here, and need not be measured again.
+    /// A result that exists here and need not be measured again.
     Result(Place, Vec<u8>),
-    /// Say what comes.
+    /// Report progress and results.
     Go(FollowRequest),
     /// Stop the study.
     Stop,
 }
 
-/// What this machine wants to hear.
+/// What to report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FollowRequest {
-    /// Whether the study is to begin there.
+    /// Whether to start the study there.
     pub begins: bool,
-    /// How much of its progress was heard already, in bytes; `None` begins with the last line.
+    /// The bytes of progress received so far; `None` starts with the last line.
     pub heard: Option<u64>,
-    /// Results that are here, as repetition and cell, from 0.
+    /// Results that exist here, as repetition and cell, from 0.
     pub here: Vec<[usize; 2]>,
 }
 
-/// What the board says.
+/// A message of the board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BoardReply {
-    /// Its program runs, and is this.
+    /// The program runs, with this identity.
     Up(ProgramIdentity),
-    /// Progress: how much there is now in bytes, and what is new of it.
+    /// Progress: the new size in bytes, and the new part.
     Progress(u64, String),
-    /// What its results belong to.
+    /// The record that its results belong to.
     Record(Vec<u8>),
     /// The result of a run.
     Result(Place, Vec<u8>),
@@ -49,43 +49,43 @@ pub enum BoardReply {
     Ended(StudyEnd),
 }
 
-/// The program there, by its own words.
+/// The identity that the program there reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramIdentity {
     /// Its version.
     pub version: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: usize,
-    /// Their CRC-32.
+    /// Its CRC-32.
     pub checksum: u32,
-    /// What its study does.
+    /// The state of its study.
     pub state: StudyState,
 }
 
-/// What a study does there.
+/// The state of a study there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StudyState {
-    /// None has begun, or it was killed.
+    /// Not started, or killed.
     Nothing,
     /// It runs.
     Runs,
-    /// It has ended, which was not fetched yet.
+    /// It has ended, and the outcome was not fetched yet.
     Ended,
 }
 
-/// How a study ended there.
+/// The outcome of a study there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StudyEnd {
-    /// Its exit status; `None` where it was killed.
+    /// Its exit status; `None` if it was killed.
     pub status: Option<u8>,
     /// What failed, why, and what to do next.
     pub error: Option<[String; 3]>,
-    /// All results that are there, as repetition and cell, from 0.
+    /// All results there, as repetition and cell, from 0.
     pub there: Vec<[usize; 2]>,
 }
 
 impl StudyEnd {
-    /// Of a study that ran there.
+    /// The outcome of a study that ran there.
     pub fn of(outcome: Result<Status, Failure>) -> StudyEnd {
         let (status, error) = match outcome {
             Ok(status) => (status, None),
@@ -98,10 +98,10 @@ impl StudyEnd {
         }
     }
 
-    /// As the end of the study here.
+    /// Converts it to the outcome of the study here.
     ///
     /// # Errors
-    /// What failed there.
+    /// The failure there.
     pub fn told(&self, host: &str) -> Result<Status, Failure> {
         let statuses = [
             Status::Done,
@@ -137,7 +137,7 @@ fn named(word: &str, place: &Place) -> String {
     format!("{word}/{}/{}", place.block, place.cell)
 }
 
-/// The word of a frame's name, and the two numbers behind it.
+/// Splits a frame's name into its word and the two numbers after it.
 fn parts(name: &str) -> Option<(&str, Option<Place>)> {
     let mut words = name.split('/');
     let word = words.next()?;
@@ -151,7 +151,7 @@ fn json(value: &impl Serialize) -> Vec<u8> {
 }
 
 impl BoardRequest {
-    /// As bytes.
+    /// Encodes it.
     pub fn frame(&self) -> Vec<u8> {
         match self {
             BoardRequest::Study(bytes) => framed("study", bytes),
@@ -162,7 +162,7 @@ impl BoardRequest {
         }
     }
 
-    /// From a frame; `None` for one that is none of these.
+    /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<BoardRequest> {
         match parts(name)? {
             ("study", None) => Some(BoardRequest::Study(body)),
@@ -176,7 +176,7 @@ impl BoardRequest {
 }
 
 impl BoardReply {
-    /// As bytes.
+    /// Encodes it.
     pub fn frame(&self) -> Vec<u8> {
         match self {
             BoardReply::Up(up) => framed("up", &json(up)),
@@ -187,7 +187,7 @@ impl BoardReply {
         }
     }
 
-    /// From a frame; `None` for one that is none of these.
+    /// Decodes a frame; `None` if it is unknown.
     pub fn of(name: &str, body: Vec<u8>) -> Option<BoardReply> {
         match parts(name)? {
             ("up", None) => serde_json::from_slice(&body).ok().map(BoardReply::Up),

@@ -1,4 +1,4 @@
-//! `board/board.json` in the directory of results: which machine they are from, and where ours is there while something of it is.
+//! Reads and writes `board/board.json` in the directory of results: the board that they are from, and the place of our files there.
 
 use root::{Failure, input, output};
 use serde::{Deserialize, Serialize};
@@ -6,17 +6,17 @@ use session::Session;
 use std::path::{Path, PathBuf};
 use study::board::There;
 
-/// The longest one.
+/// The maximum size.
 const MOST_BYTES: u64 = 1 << 16;
 
-/// A board, as its results remember it.
+/// The board that the results are from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// As it was named.
+    /// The host name as given.
     pub host: String,
-    /// In which directory there ours is; `None` is the one that a login begins in.
+    /// The parent of our directory there; `None` is the login directory.
     pub above: Option<String>,
-    /// Its name; `None` where nothing of ours is left there.
+    /// The name of our directory; `None` if nothing of ours is left there.
     pub name: Option<String>,
 }
 
@@ -24,10 +24,10 @@ fn path(out: &Path) -> PathBuf {
     out.join("board").join("board.json")
 }
 
-/// What is remembered; `None` in a directory that knows no board.
+/// Reads the note; `None` if the directory has none.
 ///
 /// # Errors
-/// A file in its place that says something else.
+/// An invalid file.
 pub fn read(out: &Path) -> Result<Option<Note>, Failure> {
     let path = path(out);
     if !path.exists() {
@@ -42,7 +42,7 @@ pub fn read(out: &Path) -> Result<Option<Note>, Failure> {
         )
     };
     let note: Note = serde_json::from_slice(&bytes).map_err(|error| none(error.to_string()))?;
-    // What has this name there is removed at the end.
+    // The directory with this name is removed at the end.
     match note.name.as_deref().is_none_or(is_ours) {
         true => Ok(Some(note)),
         false => Err(none(
@@ -51,7 +51,7 @@ pub fn read(out: &Path) -> Result<Option<Note>, Failure> {
     }
 }
 
-/// Whether a name is one that [`Note::there`] gives.
+/// Whether [`Note::there`] could have created this name.
 fn is_ours(name: &str) -> bool {
     let of_uuid = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
     name.strip_prefix(super::DIRECTORY)
@@ -59,10 +59,10 @@ fn is_ours(name: &str) -> bool {
 }
 
 impl Note {
-    /// Remembers it.
+    /// Writes the note.
     ///
     /// # Errors
-    /// What writing met.
+    /// The write error.
     pub fn write(&self, out: &Path) -> Result<(), Failure> {
         let path = path(out);
         if let Some(folder) = path.parent() {
@@ -74,7 +74,7 @@ impl Note {
         )?)
     }
 
-    /// Our directory there, which has a name from now on.
+    /// Our directory there. Creates its name if necessary.
     ///
     /// # Errors
     /// This machine has no random numbers.

@@ -1,4 +1,4 @@
-//! Who is the processor of the guests: this machine's own, where it is of use to them, or one that is emulated.
+//! Selects the processor of the guests: this machine's own through KVM if it works, or an emulated one.
 
 use super::kernel::{Kernel, not_started};
 use guest::qemu::{self, Accelerator, PROGRAM, QUIT, Sizes};
@@ -9,17 +9,17 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// A trial that takes longer has failed.
+/// The time limit of a trial.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A kernel on a real processor has said its first word after a second or two, also on a busy machine.
+/// The time for the first console output: a kernel on a real processor needs a second or two, even on a busy machine.
 const FIRST_WORD: Duration = Duration::from_secs(20);
 
-/// The best processor that QEMU can give to guests here. A device file alone says little: some hosts refuse what it promises.
-/// Some take all of it, and no instruction of the guest is ever run; so a kernel has to say something.
+/// The best processor that QEMU can provide here. A device file alone proves little: some hosts reject what it promises.
+/// Others accept everything and never run an instruction of the guest, so a kernel has to print something.
 ///
 /// # Errors
-/// QEMU cannot be started, or makes no machine at all.
+/// QEMU cannot be started, or cannot create any machine.
 pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator, Failure> {
     let speaks = |kernel: &Kernel| speaks(Accelerator::Kvm, sizes, &kernel.path);
     if Path::new("/dev/kvm").exists()
@@ -38,7 +38,7 @@ pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator,
     }
 }
 
-/// Whether a machine can be made so; what QEMU says where not.
+/// Whether such a machine can be created; otherwise the message of QEMU.
 fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
     let mut command = Command::new(PROGRAM);
     command
@@ -48,7 +48,7 @@ fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
         .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| not_started(&error))?;
     if let Some(mut input) = child.stdin.take() {
-        // One that has ended already is asked for its status below.
+        // If it has exited already, its status is read below.
         let _ = input.write_all(QUIT);
     }
     let begun = Instant::now();
@@ -75,7 +75,7 @@ fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
     Ok(Err(line.map_or_else(|| status.to_string(), report::safe)))
 }
 
-/// Whether a kernel says anything on its console when it is started so. It is ended as soon as it does.
+/// Whether a kernel prints anything on its console with this accelerator. It is killed as soon as it does.
 fn speaks(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Result<bool, Failure> {
     let mut child = Command::new(PROGRAM)
         .args(qemu::first_word(accelerator, sizes, kernel))
@@ -86,7 +86,7 @@ fn speaks(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Result<bool,
         .map_err(|error| not_started(&error))?;
     let (heard, hears) = mpsc::channel();
     let console = child.stdout.take();
-    // It ends with the pipe, which ends with the child.
+    // The thread ends with the pipe, which ends with the child.
     std::thread::spawn(move || {
         let first = console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok());
         heard.send(first)

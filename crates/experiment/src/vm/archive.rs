@@ -1,10 +1,10 @@
-//! All that a guest has: this program as its first process, its task, and the study.
+//! Builds the initramfs of a guest: this program as PID 1, its task, and the study.
 
 use crate::first_process;
 use crate::guest_task::{self as task, Task};
 use guest::Archive;
 
-/// The archive that its kernel unpacks. It is not packed: an emulated processor unpacks slower than QEMU reads.
+/// The archive that the kernel unpacks. It is not compressed: an emulated processor decompresses slower than QEMU reads.
 pub fn archive(program: &[u8], task: &Task, study: &[u8]) -> Vec<u8> {
     let mut archive = Archive::default();
     for dir in [

@@ -1,5 +1,5 @@
-//! What virtual machines need of this one: QEMU, a processor for them, kernels, and a program that runs in them. What is missing
-//! is said before anything runs.
+//! Collects what virtual machines need from this one: QEMU, a processor for them, kernels, and a program that runs in them.
+//! Missing requirements are reported before anything runs.
 
 use super::VmOptions;
 use super::accelerator::accelerator;
@@ -15,15 +15,15 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The longest program: one with all symbols is shorter.
+/// The maximum size of the program: one with all symbols is smaller.
 const MOST_PROGRAM: u64 = 512 << 20;
 
-/// Guests that share a processor that is emulated are slow.
+/// The silence limit; guests that share an emulated processor are slow.
 const SILENCE: Duration = Duration::from_secs(240);
 
-/// All that guests are made of.
+/// The requirements of the guests.
 pub struct Bench {
-    /// Who is their processor.
+    /// Their processor.
     pub accelerator: Accelerator,
     /// Their sizes.
     pub sizes: Sizes,
@@ -31,15 +31,15 @@ pub struct Bench {
     pub kernels: Vec<Kernel>,
     /// The program that runs in them.
     pub program: Vec<u8>,
-    /// How long a guest may be silent beyond what its runs take.
+    /// How long a guest may be silent beyond the duration of its runs.
     pub patience: Duration,
 }
 
 impl Bench {
-    /// Looks whether everything is there.
+    /// Checks that everything is available.
     ///
     /// # Errors
-    /// Wrong usage, with what is missing and what to install or name.
+    /// A usage error with what is missing and what to install or specify.
     pub fn set_up(options: &VmOptions, study: &StudyFile) -> Result<Bench, Failure> {
         let boots = &study.study().boots;
         let kernels = boots
@@ -63,7 +63,7 @@ impl Bench {
         })
     }
 
-    /// The study held against what its guests will be. What is impossible inside of them they say themselves.
+    /// Checks the study against its future guests. The guests report themselves what is impossible inside them.
     ///
     /// # Errors
     /// CPUs that they do not have.
@@ -79,7 +79,7 @@ impl Bench {
         Forecast::on(study, file, machine, cpus)
     }
 
-    /// It for people.
+    /// A description as text.
     pub fn text(&self) -> String {
         format!(
             "{} CPUs and {} MiB ({})",
@@ -89,14 +89,14 @@ impl Bench {
         )
     }
 
-    /// What is worth knowing before anything runs.
+    /// Notes for the user before anything runs.
     pub fn note(&self) -> Option<String> {
         let emulated = "KVM is of no use here, so the processor is emulated: what is done and counted is real, times mean \
                         nothing and get no verdict";
         (self.accelerator == Accelerator::Tcg).then(|| emulated.to_owned())
     }
 
-    /// What is known of a guest before it runs. Its processor's name stands for all that must not change between two calls.
+    /// What is known of a guest before it runs. Its processor name stands for everything that must not change between two calls.
     fn machine(&self) -> Machine {
         let all = CpuSet::range(0, self.sizes.cpus.saturating_sub(1));
         Machine {
@@ -127,7 +127,7 @@ impl Bench {
     }
 }
 
-/// Where a kernel of the study's file is: a path, or a release that is installed here.
+/// The path of a kernel in the study file: a path, or a release that is installed here.
 fn located(kernel: &str) -> PathBuf {
     match study::is_image(kernel) {
         true => PathBuf::from(kernel),

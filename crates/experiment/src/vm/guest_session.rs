@@ -1,4 +1,4 @@
-//! One guest, from its start to its end: what it says is heard while it comes, and whatever happens to it has a time limit.
+//! Runs one guest from start to end: reads its messages as they arrive, with a time limit for everything.
 
 use super::kernel::not_started;
 use crate::child_output::{ChildOutput, next_part, start};
@@ -13,13 +13,13 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A signal that comes just before we wait is seen after so long.
+/// A signal that arrives just before we wait is noticed after this time.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// A guest that is done switches itself off; so long is waited for that.
+/// The time for a finished guest to power off.
 const SWITCHING_OFF: Duration = Duration::from_secs(20);
 
-/// The longest console that is looked at for the reason of an end.
+/// The maximum console length that is searched for the reason of an end.
 const MOST_CONSOLE: u64 = 64 << 20;
 
 /// How a guest ended.
@@ -27,16 +27,16 @@ const MOST_CONSOLE: u64 = 64 << 20;
 pub enum GuestEnd {
     /// It tried every run.
     Done,
-    /// Somebody stopped the study.
+    /// The study was stopped.
     Interrupted,
-    /// It ended before that, or said nothing for too long, and why.
+    /// It ended early, or was silent for too long, and why.
     Stopped(String),
 }
 
-/// Starts a guest and hears it until its end, which is the end of QEMU too. It may be silent for so long.
+/// Starts a guest and reads its messages until it ends, and QEMU with it. It may be silent for up to this time.
 ///
 /// # Errors
-/// QEMU cannot be started; what `hear` says.
+/// QEMU cannot be started; errors of `hear`.
 pub fn boot(
     arguments: &[OsString],
     console: &Path,
@@ -45,7 +45,7 @@ pub fn boot(
     hear: &mut dyn FnMut(GuestMessage) -> Result<(), Failure>,
 ) -> Result<GuestEnd, Failure> {
     let mut command = Command::new(PROGRAM);
-    // What a guest has handed out is kept first, so it is not for the terminal to end.
+    // Results of a guest are saved first, so the terminal must not kill it.
     let mut child = start(command.args(arguments)).map_err(|error| not_started(&error))?;
     let heard = listen(&mut child, silence, stop, hear);
     let ended = ended_within(
@@ -62,7 +62,7 @@ pub fn boot(
     }
 }
 
-/// All that it says until its end. An empty reason is that of QEMU itself.
+/// Reads all messages until its end. An empty reason means that QEMU has the reason.
 fn listen(
     child: &mut Child,
     silence: Duration,
@@ -107,7 +107,7 @@ fn listen(
     }
 }
 
-/// Its end: by itself within some time, else by us.
+/// Waits this long for it to end, then kills it.
 fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
     let until = time.map(|time| Instant::now() + time);
     while until.is_some_and(|until| Instant::now() < until) {
@@ -117,7 +117,7 @@ fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
             Err(error) => return error.to_string(),
         }
     }
-    // One that has closed its output is about to end; what it ends with is a reason.
+    // A QEMU that has closed its output is about to exit; its exit status is a reason.
     if time.is_none() {
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -130,7 +130,7 @@ fn ended_within(child: &mut Child, time: Option<Duration>) -> String {
         .map_or_else(|error| error.to_string(), |status| status.to_string())
 }
 
-/// Why a guest ended early: the kernel's last words where it panicked, else QEMU's.
+/// Why a guest ended early: the last kernel messages if it panicked, else those of QEMU.
 fn reason(console: &Path, said: &str, ended: &str) -> String {
     const LAST_WORDS: &str = "Kernel panic - not syncing: ";
     let text = input::bytes(console, MOST_CONSOLE).unwrap_or_default();

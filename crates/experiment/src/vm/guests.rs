@@ -1,5 +1,5 @@
-//! Guest after guest, each for what is left of one boot in one repetition. What a guest could not do is tried once more; what
-//! that does not do either is left for the next call, with the reason beside.
+//! Runs the guests one after another, each for the remaining runs of one boot in one repetition. Failed runs are tried once
+//! more; if they fail again, they are left for the next call, with the reason.
 
 use super::archive::archive;
 use super::bench::Bench;
@@ -18,24 +18,24 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use study::{Place, Schedule, Sitting};
 
-/// So often is a boot of a repetition tried in one call: guests of an emulator fail now and then without a reason of theirs.
+/// The maximum number of attempts per boot and repetition in one call: emulated guests sometimes fail for no reason of their own.
 const TRIES: usize = 2;
 
-/// Until a guest was timed, one takes about so long until it measures, and to switch off.
+/// The assumed time to boot and power off a guest, until one was measured.
 pub const BOOTING: Duration = Duration::from_secs(15);
 
-/// How it ended.
+/// How the guests ended.
 pub struct GuestsEnd {
-    /// Why there are no more guests.
+    /// Why no more guests run.
     pub ending: RunsEnd,
-    /// What was given up, and why.
+    /// What was abandoned, and why.
     pub given_up: Vec<(String, String)>,
 }
 
-/// Runs what is left.
+/// Makes the remaining runs.
 ///
 /// # Errors
-/// QEMU cannot be started, or a result cannot be kept.
+/// QEMU cannot be started, or a result cannot be saved.
 pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Result<GuestsEnd, Failure> {
     let OpenStudy {
         forecast,
@@ -61,7 +61,7 @@ pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Resu
                 .saturating_sub(state.booting());
             let fit = left.as_nanos() / schedule.one().as_nanos().max(1);
             let fit = usize::try_from(fit).unwrap_or(usize::MAX);
-            // One run at least, so that every call gets further.
+            // At least one run, so that every call makes progress.
             if fit == 0 && schedule.done() > done_before {
                 break RunsEnd::BudgetUsed;
             }
@@ -88,15 +88,15 @@ pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Resu
     })
 }
 
-/// What is known from the guests of this call.
+/// What this call knows from its guests.
 #[derive(Default)]
 struct GuestsState {
     tries: BTreeMap<Sitting, usize>,
-    /// Boots of which a guest came up.
+    /// Boots of which a guest has started.
     up: BTreeSet<usize>,
-    /// Boots that are not tried any more, because no guest of theirs ever came up.
+    /// Boots that are not tried again, because none of their guests ever started.
     dead: BTreeSet<usize>,
-    /// Runs that are not tried any more.
+    /// Runs that are not tried again.
     refused: BTreeSet<Place>,
     given_up: Vec<(String, String)>,
     longest_boot: Option<Duration>,
@@ -107,7 +107,7 @@ impl GuestsState {
         self.longest_boot.unwrap_or(BOOTING)
     }
 
-    /// The boot that is next, and its runs.
+    /// The next boot, and its runs.
     fn next(&self, forecast: &Forecast, schedule: &Schedule) -> Option<(Sitting, Vec<Place>)> {
         let sitting = |place: &Place| Sitting {
             block: place.block,
@@ -125,7 +125,7 @@ impl GuestsState {
         Some((first, together.collect()))
     }
 
-    /// Notes that a guest did not come to its end.
+    /// Records that a guest failed.
     fn failed(&mut self, guest: &Guest, why: String) -> Result<(), Failure> {
         let Sitting { block, boot } = guest.sitting;
         let tries = self.tries.entry(guest.sitting).or_default();
@@ -156,7 +156,7 @@ impl GuestsState {
     }
 }
 
-/// A guest that is to be.
+/// A guest before its start.
 struct Guest<'a> {
     open: OpenStudy<'a>,
     bench: &'a Bench,
@@ -185,7 +185,7 @@ impl Guest<'_> {
         self.dir.join(format!("{}-{}.{what}", block + 1, boot + 1))
     }
 
-    /// What stays of a guest that did all is its results.
+    /// Removes the files of a guest that did everything; only its results stay.
     fn clear(&self) -> Result<(), Failure> {
         for what in ["console", "why"] {
             output::remove(&self.file(what))?;
@@ -272,7 +272,7 @@ impl Guest<'_> {
         end
     }
 
-    /// Why a guest is not what its boot is to be.
+    /// Why a guest is not what its boot requires.
     fn wrong(&self, release: &Option<String>, line: Option<&str>, wanted: &str) -> Option<String> {
         if release.as_deref() != Some(wanted) {
             let release = release.as_deref().unwrap_or("unknown");

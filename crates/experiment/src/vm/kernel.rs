@@ -1,4 +1,4 @@
-//! A kernel for guests, and the program that starts them.
+//! Defines a kernel for guests, and the error if QEMU cannot be started.
 
 use guest::qemu::PROGRAM;
 use root::Failure;
@@ -7,13 +7,13 @@ use std::path::PathBuf;
 /// A kernel's image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says that it is.
+    /// Its release, from the image.
     pub release: String,
 }
 
-/// QEMU cannot be started.
+/// The error if QEMU cannot be started.
 pub fn not_started(error: &std::io::Error) -> Failure {
     let why = match error.kind() {
         std::io::ErrorKind::NotFound => "it is not installed".to_owned(),

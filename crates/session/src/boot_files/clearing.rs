@@ -1,4 +1,4 @@
-//! Taking our words, and the entry for a trial, out of the boot files.
+//! Removes our words and the trial entry from the boot files.
 
 use super::{BootScene, carry};
 use crate::{ChangeLock, Session};
@@ -7,7 +7,7 @@ use apply::installed::{Placed, Removed};
 use boot::{Edited, Files, Kept, LOADERS, Loader, Ours, Work, clear};
 use root::Failure;
 
-/// As part of `undo --all`, whose lock it is.
+/// Removes them as part of `undo --all`, which holds the lock.
 ///
 /// # Errors
 /// A journal that cannot be read.
@@ -39,9 +39,9 @@ pub fn clear_all(session: &Session, changing: &ChangeLock, removed: &mut Removed
     Ok(())
 }
 
-/// What is taken out, and from where.
+/// What is removed, and from which files.
 pub struct Clearing {
-    /// Whose files.
+    /// The loader that owns the files.
     pub loader: &'static Loader,
     /// The words.
     pub words: Vec<String>,
@@ -49,19 +49,19 @@ pub struct Clearing {
     pub work: Work,
 }
 
-/// What takes the trial alone out; `None` where nothing is tried.
+/// The work that removes only the trial; `None` without a trial.
 ///
 /// # Errors
-/// A loader that is none here, files that cannot be read.
+/// A loader that this machine does not have, files that cannot be read.
 pub(super) fn trial_work(scene: &BootScene) -> Result<Option<(&'static Loader, Work)>, Failure> {
     let ours: Vec<&Ours> = scene.kept.trial.iter().collect();
     Ok(work_of(scene, &ours)?.map(|clearing| (clearing.loader, clearing.work)))
 }
 
-/// What takes both the words and the trial out; `None` where nothing is ours.
+/// The work that removes both the words and the trial; `None` if none of ours is installed.
 ///
 /// # Errors
-/// A loader that is none here, files that cannot be read.
+/// A loader that this machine does not have, files that cannot be read.
 pub fn all_work(scene: &BootScene) -> Result<Option<Clearing>, Failure> {
     let kept = &scene.kept;
     let all: Vec<&Ours> = kept.trial.iter().chain(&kept.line).collect();
@@ -91,7 +91,7 @@ fn work_of(scene: &BootScene, all: &[&Ours]) -> Result<Option<Clearing>, Failure
     Ok(Some(Clearing { loader, words, work }))
 }
 
-/// The change that takes everything out.
+/// The change that removes everything.
 #[must_use]
 pub fn change(scene: &BootScene, work: &Work) -> BootChange {
     BootChange {

@@ -1,5 +1,5 @@
-//! The boot line and `/etc/quietcore.toml` as one intention: which CPUs the file wants on the line, which words that is, and
-//! which of its partitions a line covers.
+//! Combines the boot line and `/etc/quietcore.toml`: which CPUs the file wants on the line, which words that takes, and which
+//! of its partitions a line covers.
 
 use super::BootScene;
 use super::words::{Beside, OnLine, for_cpus};
@@ -18,7 +18,7 @@ impl OnLine {
     /// What a machine declares: its partitions with `boot = true`, and the named one.
     ///
     /// # Errors
-    /// Nothing of the kind, and what is wrong with the file.
+    /// No such partition, and errors in the file.
     pub fn declared(
         session: &Session,
         _root: &Root,
@@ -53,7 +53,7 @@ impl OnLine {
         }
     }
 
-    /// The union of some declarations, as far as the farthest goes; `None` for none. An error comes with its line.
+    /// The union of the CPUs, with the strictest profile; `None` for no declarations. An error carries its line.
     fn of<'a>(
         wanted: impl Iterator<Item = &'a Declaration>,
         machine: &Machine,
@@ -117,7 +117,7 @@ pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
     .collect()
 }
 
-/// The words that the declared partitions ask of the line. Of the two ways to treat CPUs of others the one that the line has.
+/// The words that the declared partitions need on the line. For CPUs of other tools, keeps the treatment that the line already has.
 pub fn asked(
     file: &DeclaredFile,
     scene: &BootScene,
@@ -141,7 +141,7 @@ pub fn asked(
         .or_else(|| words(Beside::United))
 }
 
-/// The partitions in force and what of them does not hold; `None` where the journal cannot be read.
+/// The active partitions and their deviations; `None` if the journal cannot be read.
 pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
     let all = session.standing(machine)?.into_iter().map(|one| InForce {
         name: one.intent.name.to_string(),
@@ -151,7 +151,7 @@ pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Ve
     Some(all.collect())
 }
 
-/// The declared partitions whose CPUs some words isolate, but for those with `boot = false`.
+/// The declared partitions whose CPUs the words isolate, except those with `boot = false`.
 pub fn covered(file: &DeclaredFile, words: &[String], machine: &Machine) -> Vec<Declaration> {
     let isolated = isolated_by(&words.join(" ")).unwrap_or_default();
     let all = file.declarations.iter().filter(|one| {
@@ -163,7 +163,7 @@ pub fn covered(file: &DeclaredFile, words: &[String], machine: &Machine) -> Vec<
 
 /// A note for every partition that is declared with the boot line.
 pub fn still_declared(session: &Session, _root: &Root) -> Vec<String> {
-    // What is wrong with the file is no reason to keep the line.
+    // An error in the file is no reason to keep the line.
     let file = declared::read(session, None).ok().flatten();
     let all = file.map(|file| file.declarations).unwrap_or_default();
     let on_line = all.iter().filter(|one| one.boot == BootPart::OnLine);
@@ -178,7 +178,7 @@ pub fn still_declared(session: &Session, _root: &Root) -> Vec<String> {
         .collect()
 }
 
-/// Whether the boot line that we wrote isolates some CPUs.
+/// Whether the boot line that we wrote isolates any of these CPUs.
 pub fn line_covers(session: &Session, cpus: &CpuSet) -> bool {
     let Ok(scene) = BootScene::read(session) else {
         return false;

@@ -1,4 +1,4 @@
-//! An entry for the next boot alone, for verbs that restart the machine themselves.
+//! Creates a boot entry for the next boot only, for verbs that restart the machine themselves.
 
 use super::clearing::trial_work;
 use super::{BootScene, carry, lock_boot_files};
@@ -8,11 +8,10 @@ use boot::{Chosen, Files, Kept, Loader, MARK, OneBoot, Work, trial};
 use machine::cmdline::words;
 use root::{Failure, Status};
 
-/// Whether this machine can start an entry with these words, and with that kernel, once. Nothing is written.
+/// Checks whether this machine can boot once with these words and that kernel. Writes nothing.
 ///
 /// # Errors
-/// A loader that cannot, words that it does not take, a line that is too long, a kernel that no entry starts, somebody's own
-/// trial.
+/// A loader that cannot do it or rejects the words, a line that is too long, a kernel without an entry, the user's own trial.
 pub fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
     let scene = BootScene::read(session)?;
     if scene.kept.trial.is_some() {
@@ -26,10 +25,10 @@ pub fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> 
     work(&scene, wanted).map(|_| ())
 }
 
-/// Lets the next boot have these words on its line, and that kernel, and only that one.
+/// Makes the next boot, and only that one, use these words and that kernel.
 ///
 /// # Errors
-/// As [`foresee_once`], and files that cannot be written; everything is as before then.
+/// As [`foresee_once`], and files that cannot be written; everything is restored then.
 pub fn choose_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
     let changing = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
@@ -47,7 +46,7 @@ pub fn choose_once(session: &Session, wanted: &OneBoot) -> Result<(), Failure> {
     carry(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
 }
 
-/// Takes the entry for one boot out again; what of it somebody changed is given.
+/// Removes the one-boot entry again. Returns the parts that another program changed.
 ///
 /// # Errors
 /// Files that cannot be written.

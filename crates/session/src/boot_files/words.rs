@@ -1,4 +1,4 @@
-//! The words that isolate CPUs, for the kernel of the machine.
+//! Chooses the words that isolate CPUs, for the kernel of the machine.
 
 use boot::isolated_by;
 use machine::cmdline::words;
@@ -7,15 +7,15 @@ use plan::lint::Facts;
 use plan::{BootWish, Level, Profile, boot_line};
 use root::Failure;
 
-/// What is wanted on the boot line.
+/// What the boot line should isolate.
 pub struct OnLine {
     /// These CPUs.
     pub cpus: CpuSet,
-    /// With as much as this profile takes.
+    /// As much as this profile isolates.
     pub profile: Profile,
 }
 
-/// Whether CPUs that others put on the line stay isolated.
+/// Whether CPUs that other tools put on the line stay isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
     /// They do.
@@ -24,12 +24,12 @@ pub enum Beside {
     Alone,
 }
 
-/// The words, and remarks about them.
+/// The words, and notes about them.
 #[derive(Default)]
 pub struct ChosenWords {
-    /// In this order.
+    /// In boot line order.
     pub words: Vec<String>,
-    /// Lines for people.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The parent that stays while the program runs: it holds what dies with a file descriptor, pins threads as they
-//! appear, hands signals on, and gives back the program's status.
+//! The parent that stays while the program runs. It holds requests that end with a file descriptor, pins threads as they
+//! appear, forwards signals, and returns the program's status.
 
 use super::Ready;
 use crate::Session;
@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, Read};
 use std::time::Duration;
 
-/// How often new threads are looked for.
+/// The interval between scans for new threads.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long to sleep when there is nothing to look for: the end of the child wakes us.
+/// The sleep without threads to pin; the exit of the child wakes us.
 const REST: Duration = Duration::from_secs(60);
 
-/// Stays until the program ends, and gives its status: 128 + n when signal n ended it.
+/// Waits until the program ends, and returns its status: 128 + n if signal n ended it.
 pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: &Session) -> Status {
-    // Until the program is itself, its threads are not.
+    // Before the exec, the threads are not the program's.
     let mut nothing = [0];
     let _ = started.read(&mut nothing);
     let mut watch = Watch::new(ready);
@@ -33,7 +33,7 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: 
         let Some(signal) = process::next_signal(wait) else {
             continue;
         };
-        // The terminal tells its whole foreground group, and so the program itself; a hang-up may come to us alone.
+        // The terminal signals its whole foreground group, including the program. Only a hangup may reach us alone.
         if signal.number != libc::SIGCHLD && (signal.by_process || signal.number == libc::SIGHUP) {
             process::send(child, signal.number);
         }
@@ -46,10 +46,10 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, session: 
     Status::Program(ended)
 }
 
-/// The threads of the program and of its children, as far as they were seen.
+/// The threads of the program and of its children seen so far.
 struct Watch<'a> {
     ready: &'a Ready<'a>,
-    /// Name under which a thread was last looked at; a thread gets its own name only after it was born.
+    /// The name of each thread when last checked: a thread sets its name after its creation.
     seen: BTreeMap<u32, String>,
     matched: BTreeSet<usize>,
     over: bool,
@@ -74,7 +74,7 @@ impl<'a> Watch<'a> {
             return;
         }
         if !matches!(self.ready.root.kind(&self.ready.partition.path), Ok(Some(_))) {
-            // What was taken back stays taken back.
+            // The partition was undone, so its pins are not applied again.
             session.note("note: the partition was taken back; threads are no longer pinned\n");
             self.over = true;
             return;

@@ -1,4 +1,4 @@
-//! Which tasks `move` is about: by number, by name, with their children.
+//! Selects the tasks for `move`: by number, by name, with their children.
 
 use super::owners::Owners;
 use crate::comm_pattern::Glob;
@@ -6,7 +6,7 @@ use machine::Task;
 use root::Root;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Tasks by number or name: those that at least one of the lists names.
+/// Tasks by number or name: those that match at least one of the lists.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Whole processes by number.
@@ -19,19 +19,19 @@ pub struct Selection {
     pub thread: Vec<Glob>,
 }
 
-/// Which children of chosen processes come too.
+/// Which children of selected processes are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Children {
-    /// All, and theirs.
+    /// All descendants.
     All,
-    /// Those that are born during the move.
+    /// Those created during the move.
     Newborn,
 }
 
-/// A process, or single threads of one, to be moved together.
+/// A process, or single threads of one, moved together.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
-    /// The number that names it: the process's, or the thread's.
+    /// The number that identifies it: the process's or the thread's.
     pub leader: u32,
     /// Whether it is a process with all its threads.
     pub whole: bool,
@@ -42,7 +42,7 @@ pub(super) struct Chosen {
 }
 
 impl Selection {
-    /// The options in words.
+    /// The options as text.
     pub fn text(&self) -> String {
         let numbers = |what: &str, list: &[u32]| {
             let list: Vec<String> = list.iter().map(u32::to_string).collect();
@@ -61,18 +61,18 @@ impl Selection {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" or ")
     }
 
-    /// Whether names choose, which any user may give.
+    /// Whether it selects by name, which any user can choose.
     pub fn has_names(&self) -> bool {
         !self.name.is_empty() || !self.thread.is_empty()
     }
 
-    /// The tasks of the machine now, by process. Never this process itself.
+    /// The current tasks of the machine, by process. Never this process itself.
     pub(super) fn choose(&self, root: &Root, owners: &Owners, children: Children) -> Vec<Chosen> {
         let tasks = machine::tasks::read(root).unwrap_or_default();
         self.out_of(tasks, std::process::id(), children, &|pid| owners.mean(pid))
     }
 
-    /// `is_meant` tells whether a process that fits is one of the right user. Its children come with it, whosever they are.
+    /// `is_meant` returns whether a matching process has the right user. Its children are included whatever their user.
     fn out_of(
         &self,
         tasks: Vec<Task>,
@@ -115,7 +115,7 @@ impl Selection {
                 .collect();
             let by_number = single.iter().any(|task| self.tid.contains(&task.key.tid));
             if !single.is_empty() && single.len() == count {
-                // All threads of a process are the process.
+                // Selecting all threads selects the process.
                 chosen.push(Chosen {
                     leader: pid,
                     whole: true,
@@ -134,7 +134,7 @@ impl Selection {
         chosen
     }
 
-    /// Processes that are meant, then their children born since a moment (clock ticks after boot).
+    /// Selected processes, then their children created after a time (clock ticks after boot).
     fn processes(
         &self,
         processes: &BTreeMap<u32, Vec<Task>>,

@@ -1,4 +1,4 @@
-//! What became of the tasks that were to be moved: one record per thread, with the reason for what was left.
+//! Summarizes the outcome of a move: one record per thread, with the reason if it was left.
 
 use apply::TaskState;
 use machine::{CpuSet, Task};
@@ -6,19 +6,19 @@ use plan::Finding;
 use root::Status;
 use serde::Serialize;
 
-/// How a thread fared.
+/// The outcome for a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is there.
+    /// It was moved.
     Moved,
-    /// It was there before.
+    /// It was there already.
     Already,
-    /// It is not there, or not as asked for.
+    /// It was not moved, or not as requested.
     Left,
     /// It ended.
     Gone,
-    /// A dry run.
+    /// A dry run would move it.
     Would,
 }
 
@@ -31,9 +31,9 @@ pub struct MovedTask {
     pub tid: u32,
     /// Its name.
     pub comm: String,
-    /// The real user; `None` when it is gone.
+    /// The real user; `None` if it is gone.
     pub user: Option<String>,
-    /// What became of it.
+    /// The outcome.
     #[serde(rename = "outcome")]
     pub fate: Fate,
     /// Cgroup before.
@@ -44,7 +44,7 @@ pub struct MovedTask {
     pub cpus_before: Option<CpuSet>,
     /// Affinity after.
     pub cpus_after: Option<CpuSet>,
-    /// Policy now; `None` when it is gone.
+    /// Policy now; `None` if it is gone.
     pub policy: Option<machine::Policy>,
     /// Real-time priority now, 1 to 99; else 0.
     pub priority: u32,
@@ -58,7 +58,7 @@ pub struct MovedTask {
 }
 
 impl MovedTask {
-    /// A thread that is there.
+    /// A thread that exists.
     #[must_use]
     pub fn of(task: &Task, fate: Fate, from: Option<String>, cpus_before: Option<CpuSet>) -> MovedTask {
         MovedTask {
@@ -100,13 +100,13 @@ impl MovedTask {
         }
     }
 
-    /// Takes over the policy that the thread has now.
+    /// Copies the policy that the thread has now.
     pub fn set_policy(&mut self, task: &Task) {
         (self.policy, self.priority, self.nice) = (Some(task.policy), task.rt_priority, task.nice);
     }
 }
 
-/// Everything that was done.
+/// The whole move.
 pub struct Summary {
     /// Name of the partition.
     pub partition: String,
@@ -116,24 +116,24 @@ pub struct Summary {
     pub out: bool,
     /// Nothing was changed.
     pub dry_run: bool,
-    /// New tasks appeared until the last pass.
+    /// New tasks still appeared in the last pass.
     pub storm: bool,
-    /// They were chosen by name, of any user.
+    /// They were selected by name, of any user.
     pub is_by_name: bool,
     /// The threads.
     pub lines: Vec<MovedTask>,
-    /// What the user should know besides.
+    /// Further findings for the user.
     pub findings: Vec<Finding>,
 }
 
 impl Summary {
-    /// How many fared so.
+    /// The number of threads with this outcome.
     #[must_use]
     pub fn count(&self, fate: Fate) -> usize {
         self.lines.iter().filter(|line| line.fate == fate).count()
     }
 
-    /// 0 when all are where they should be, 3 when only permission was lacking, 5 when some were left.
+    /// 0 if all threads are where they should be, 3 if only permission was missing, 5 if some were left.
     #[must_use]
     pub fn status(&self) -> Status {
         let left: Vec<&MovedTask> = self.lines.iter().filter(|line| line.fate == Fate::Left).collect();

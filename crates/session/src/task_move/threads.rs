@@ -1,4 +1,4 @@
-//! Single threads on cgroup v2: what stands in their way, what it costs their process, and how they come out again.
+//! Moves single threads on cgroup v2: what prevents it, what it costs their process, and how they return.
 
 use super::selection::Chosen;
 use super::{Mover, Way};
@@ -9,7 +9,7 @@ use plan::{Finding, Level};
 use std::collections::BTreeMap;
 
 impl Mover<'_> {
-    /// Why a single thread cannot be moved in. What it costs where it can is said once for each process.
+    /// Why a single thread cannot be moved in. If it can, its cost is reported once per process.
     pub(super) fn obstacle(&mut self, one: &Chosen) -> Option<String> {
         let task = one.tasks.first()?;
         let ground = self.ground();
@@ -61,7 +61,7 @@ impl Mover<'_> {
         );
     }
 
-    /// Whether there is nothing to do but for pins and policies: all of it is in, or (on the way out) none.
+    /// Whether only pins and policies remain: all of it is in, or (on the way out) none of it.
     pub(super) fn is_there(&self, one: &Chosen) -> bool {
         let mut tasks = one.tasks.iter().map(|task| self.is_inside(task.key.tid));
         match (self.partition.version, self.way) {
@@ -72,8 +72,8 @@ impl Mover<'_> {
         }
     }
 
-    /// How those come out who are in a threaded partition: the last thread of a process brings it home, and those
-    /// before it go to where it waits.
+    /// The moves out of a threaded partition. The last thread of a process returns the process to its original cgroup; until
+    /// then its threads wait in the domain cgroup.
     pub(super) fn outgoing(&self, leaving: &[Chosen], homes: &Homes) -> Vec<Parcel> {
         let ground = self.ground();
         let mut processes: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();

@@ -3,10 +3,10 @@
 use super::{Layers, Notification, Writer, concern};
 use std::time::Duration;
 
-/// What is waited for after the first, so that the rest of it comes too.
+/// The delay after the first notification, so that the rest arrives too.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// Writers that are remembered at most; the newest stay.
+/// The maximum number of remembered writers; the newest are kept.
 const MOST_WRITERS: usize = 64;
 
 /// The notifications since the last check. Times are of any monotonic clock.
@@ -21,17 +21,17 @@ pub struct Burst {
 /// What to check now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckRequest {
-    /// These layers.
+    /// The layers.
     pub layers: Layers,
-    /// Who wrote something since the last question, the newest first. Earlier ones had theirs: what is found now is not
-    /// their doing.
+    /// The processes that wrote something since the last check, the newest first. Earlier writers cannot have caused what is
+    /// found now.
     pub writers: Vec<Writer>,
     /// How many notifications this one check is for.
     pub notifications: u64,
 }
 
 impl Burst {
-    /// Adds one. What concerns no layer is forgotten.
+    /// Adds a notification. One that concerns no layer is dropped.
     pub fn add(&mut self, now: Duration, notification: Notification) {
         let layers = concern(&notification);
         if layers.is_empty() {
@@ -49,13 +49,13 @@ impl Burst {
         }
     }
 
-    /// When to ask, and not before `ready`; `None` while nothing has happened.
+    /// The time of the check, not before `ready`; `None` without notifications.
     #[must_use]
     pub fn due(&self, ready: Duration) -> Option<Duration> {
         self.first.map(|first| ready.max(first.saturating_add(SETTLE)))
     }
 
-    /// What to ask; afterwards nothing is left of it.
+    /// Takes the request; the burst is empty afterwards.
     pub fn take(&mut self) -> CheckRequest {
         let taken = std::mem::take(self);
         CheckRequest {

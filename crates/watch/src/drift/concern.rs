@@ -1,8 +1,8 @@
-//! Which layers something concerns: one row for each kind of path.
+//! Maps notifications to the layers that they concern: one row per kind of path.
 
 use super::{Layers, Notification, Writer};
 
-/// A part of a path, and what a write there can change.
+/// Part of a path, and the layers that a write there can change.
 struct Row {
     begins: &'static str,
     holds: &'static str,
@@ -17,7 +17,7 @@ const fn row(begins: &'static str, holds: &'static str, layers: &'static [&'stat
     }
 }
 
-/// The first that fits counts. A path that fits none concerns nobody.
+/// The first match counts. A path without a match concerns no layer.
 const ROWS: &[Row] = &[
     row("/proc/irq/default_smp_affinity", "", &["knobs"]),
     row("/proc/irq/", "", &["interrupts"]),
@@ -40,10 +40,10 @@ const ROWS: &[Row] = &[
     row("/sys/devices/system/machinecheck/", "", &["knobs"]),
 ];
 
-/// Programs that write affinities of interrupts again and again.
+/// Programs that write interrupt affinities repeatedly.
 const SPREADERS: &[&str] = &["irqbalance", "tuned"];
 
-/// The layers to ask again.
+/// The layers to check again.
 #[must_use]
 pub fn concern(notification: &Notification) -> Layers {
     match notification {
@@ -57,7 +57,7 @@ pub fn concern(notification: &Notification) -> Layers {
     }
 }
 
-/// Whether a write to this file can change what any layer finds.
+/// Whether a write to this file can change the findings of any layer.
 #[must_use]
 pub fn concerns(path: &str) -> bool {
     !written(path).is_empty()
@@ -71,7 +71,7 @@ fn written(path: &str) -> Layers {
         .unwrap_or_default()
 }
 
-/// Whoever spreads interrupts may have been started since; one whose name nobody could ask may be that too.
+/// A program that spreads interrupts may have been started since. A writer without a known name may be one.
 fn neighbour(writer: &Writer) -> Layers {
     let is_known_other = writer
         .comm
@@ -83,7 +83,7 @@ fn neighbour(writer: &Writer) -> Layers {
     }
 }
 
-/// A driver that is bound brings interrupts and queues; a CPU that comes or goes changes everything.
+/// A driver that is bound brings interrupts and queues; a CPU that appears or disappears changes everything.
 fn device(action: &str, path: &str) -> Layers {
     match action {
         "online" | "offline" if path.starts_with("/devices/system/cpu/") => {

@@ -1,21 +1,21 @@
-//! What the kernel's sockets tell, as bytes -> happenings. Sizes in it are not believed.
+//! Parses datagrams of the kernel's sockets into notifications. Sizes in them are not trusted.
 
 use super::{Notification, Process};
 
 /// Bytes before the event: `nlmsghdr` (16) and `cn_msg` (20).
 const TO_EVENT: usize = 36;
 
-/// Bytes of an event before what is its own: `what`, `cpu`, `timestamp_ns` (`struct proc_event`).
+/// Bytes of an event before its own data: `what`, `cpu`, `timestamp_ns` (`struct proc_event`).
 const TO_DATA: usize = TO_EVENT + 16;
 
-/// Rows of `enum proc_cn_event`.
+/// Values of `enum proc_cn_event`.
 const FORK: u32 = 0x1;
 const EXEC: u32 = 0x2;
 const UID: u32 = 0x4;
 const COMM: u32 = 0x200;
 const EXIT: u32 = 0x8000_0000;
 
-/// What a datagram of the process connector tells; `None` for what nobody needs (acknowledgements, groups, traces).
+/// Parses a datagram of the process connector; `None` for unused kinds (acknowledgements, groups, traces).
 #[must_use]
 pub fn processes(bytes: &[u8]) -> Option<Process> {
     let word = |at: usize| -> Option<u32> {
@@ -23,8 +23,8 @@ pub fn processes(bytes: &[u8]) -> Option<Process> {
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     };
     match word(TO_EVENT)? {
-        // Thread and process of the parent, then of the child; of a new thread the parent of its process is told
-        // (`real_parent`), and its mask comes from one of its own process.
+        // Thread and process of the parent, then of the child. For a new thread the kernel reports the parent of its process
+        // (`real_parent`), but its mask comes from a thread of its own process.
         FORK => Some(Process::Born {
             parent: match (word(TO_DATA + 8)?, word(TO_DATA + 12)?) {
                 (tid, process) if tid == process => word(TO_DATA)?,
@@ -38,7 +38,7 @@ pub fn processes(bytes: &[u8]) -> Option<Process> {
     }
 }
 
-/// What a uevent tells: `ACTION@PATH`, then `KEY=VALUE`, each with a NUL. `None` for what udev sends to its own listeners.
+/// Parses a uevent: `ACTION@PATH`, then `KEY=VALUE`, each with a NUL. `None` for messages of udev to its own listeners.
 #[must_use]
 pub fn uevent(bytes: &[u8]) -> Option<Notification> {
     let head = bytes.split(|byte| *byte == 0).next()?;

@@ -1,12 +1,12 @@
-//! A finding of `check` that is open, and the writers that may have caused it.
+//! Defines an open finding of `check`, and the writers that may have caused it.
 //!
-//! Only a write that bears on the finding counts. It is reported with its path, so that everybody can judge it.
+//! Only a write that affects the finding counts. It is reported with its path, so that the user can judge it.
 
 use super::Writer;
 use plan::Level;
 use serde::{Deserialize, Serialize};
 
-/// A finding that stands.
+/// An open finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFinding {
     /// Its stable id.
@@ -17,36 +17,36 @@ pub struct OpenFinding {
     pub partition: String,
     /// The layer that found it.
     pub layer: String,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
-    /// What is so.
+    /// What was found.
     pub message: String,
     /// What to do about it.
     pub fix: String,
-    /// The knob that would mend it.
+    /// The knob that would repair it.
     pub knob: Option<String>,
-    /// Since when it stands, in seconds since 1970.
+    /// The time when it appeared, in seconds since 1970.
     pub since_s: u64,
-    /// When it was last seen, in seconds since 1970.
+    /// The time when it was last seen, in seconds since 1970.
     pub seen_s: u64,
-    /// Who wrote what, where the kernel told of it.
+    /// The writers reported by the kernel, and what they wrote.
     pub by: Vec<Writer>,
 }
 
 impl OpenFinding {
-    /// Whether both are about the same thing, whatever they say of it.
+    /// Whether both are about the same thing, whatever their messages.
     pub(super) fn is_same(&self, other: &OpenFinding) -> bool {
         self.id == other.id && self.subject == other.subject && self.partition == other.partition
     }
 
-    /// For how long it stands, in seconds.
+    /// Its age in seconds.
     #[must_use]
     pub fn age_s(&self, now_s: u64) -> u64 {
         now_s.saturating_sub(self.since_s)
     }
 }
 
-/// Which of these writers may have caused it, in their order; none where the kernel reported none.
+/// The writers that may have caused it, in the same order; empty if the kernel reported none.
 pub(super) fn likely_writers(found: &OpenFinding, writers: &[Writer]) -> Vec<Writer> {
     writers
         .iter()
@@ -58,12 +58,12 @@ pub(super) fn likely_writers(found: &OpenFinding, writers: &[Writer]) -> Vec<Wri
 fn bears_on(found: &OpenFinding, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     match found.layer.as_str() {
-        // The list and the mask of an interrupt are one thing in two files.
+        // The list and the mask of an interrupt are the same setting in two files.
         "interrupts" => interrupt(path).is_some_and(|irq| interrupt(&found.subject) == Some(irq)),
         "partition" if found.id == "cpu-offline" => {
             name == "online" && path.starts_with("/sys/devices/system/cpu/")
         }
-        // The kernel makes a partition invalid for what is written elsewhere in the tree.
+        // Writes elsewhere in the tree can make a partition invalid.
         "partition" => {
             name.starts_with("cpuset.")
                 || name == "cgroup.subtree_control"
@@ -78,7 +78,7 @@ fn interrupt(path: &str) -> Option<&str> {
     path.strip_prefix("/proc/irq/")?.split('/').next()
 }
 
-/// One file under two names, as `/sys/class/net/eth0/...` is a link into `/sys/devices`.
+/// Whether two paths name one file: `/sys/class/net/eth0/...` is a link into `/sys/devices`.
 fn is_same_file(subject: &str, path: &str) -> bool {
     if subject == path {
         return true;

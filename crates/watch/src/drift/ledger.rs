@@ -1,44 +1,44 @@
-//! What `check` found, over time: since when each finding stands, and what has appeared, changed or gone.
+//! Tracks findings of `check` over time: when each appeared, and what has appeared, changed or ended.
 
 use super::finding::{OpenFinding, likely_writers};
 use super::{Layers, Writer};
 use plan::Level;
 use serde::{Deserialize, Serialize};
 
-/// Findings that are kept at most: with more, the isolation is no longer there and each is no news.
+/// The maximum number of findings: beyond it the isolation is lost, and single findings are not news.
 const MOST: usize = 1_000;
 
-/// What is counted is over when it was not seen for so long: an interrupt that arrives now and then is one finding.
+/// A counted effect has ended when it was not seen for this long: an interrupt that arrives now and then is one finding.
 const EFFECTS_LAST_S: u64 = 30;
 
-/// The layer whose findings come and go with every window.
+/// The layer whose findings appear and end with every window.
 const EFFECTS: &str = "effects";
 
-/// Layers whose texts count something: another number is no news.
+/// Layers whose messages contain counts: a different number is not news.
 const COUNTED: [&str; 2] = [EFFECTS, "tasks"];
 
-/// What became of a finding.
+/// The change of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It was not there before.
+    /// It is new.
     Appeared(OpenFinding),
-    /// It says something else, or matters more or less.
+    /// Its message or its severity changed.
     Changed(OpenFinding),
-    /// It is no more.
+    /// It has ended.
     Gone(OpenFinding),
 }
 
-/// The findings that stand.
+/// The open findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Each, in the order of its appearing.
+    /// The findings in order of appearance.
     pub standing: Vec<OpenFinding>,
-    /// Findings that there was no room for.
+    /// The number of findings beyond the limit.
     pub more: u64,
 }
 
 impl Ledger {
-    /// Lets go of what nobody wants to hear of any more, which an earlier level had among it.
+    /// Drops findings below a level that was raised.
     pub fn drop_below(&mut self, level: Level) -> Vec<Change> {
         let (kept, dropped) = std::mem::take(&mut self.standing)
             .into_iter()
@@ -48,7 +48,7 @@ impl Ledger {
         dropped.into_iter().map(Change::Gone).collect()
     }
 
-    /// Takes what the asked layers find now; those of other layers stand as before.
+    /// Replaces the findings of the checked layers; those of other layers stay.
     pub fn update(
         &mut self,
         found: Vec<OpenFinding>,
@@ -96,7 +96,7 @@ impl Ledger {
         changes
     }
 
-    /// For how long the oldest finding of a partition stands, in seconds; `None` while there is none.
+    /// The age of the oldest finding of a partition, in seconds; `None` without findings.
     #[must_use]
     pub fn drift_age_s(&self, partition: &str, now_s: u64) -> Option<u64> {
         let own = self
@@ -111,7 +111,7 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    /// A level that was raised lets go of what is below it, also of effects, which otherwise last for a while.
+    /// A raised level drops the findings below it, including effects, which otherwise last for a while.
     #[test]
     fn what_is_below_the_level_is_let_go() {
         let one = |id: &str, level| OpenFinding {

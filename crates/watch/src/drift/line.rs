@@ -1,4 +1,4 @@
-//! The log: one JSON object a line, append-only. Fields may be added; those that are here keep name and meaning.
+//! Defines the log: one JSON object per line, append-only. Fields may be added; existing ones keep name and meaning.
 
 use super::{Change, OpenFinding, Writer};
 use machine::utc_text;
@@ -8,26 +8,26 @@ use serde::Serialize;
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// When, as text in UTC.
+    /// The time, as text in UTC.
     pub at: String,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at_s: u64,
     /// `started`, `appeared`, `changed`, `gone`, `repaired`, `not_repaired`, `source`, `configuration`, `trouble`, `alert`,
     /// `metrics`, `log`, `stopped`.
     pub event: &'static str,
-    /// What is to be said; for a finding what it says.
+    /// The message; for a finding its message.
     pub message: String,
     /// The finding.
     #[serde(flatten)]
     pub finding: Option<Of>,
 }
 
-/// What a line about a finding has besides.
+/// Further fields of a line about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Of {
     /// Its stable id.
     pub id: String,
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
     /// The layer of `check`.
     pub layer: String,
@@ -37,14 +37,14 @@ pub struct Of {
     pub subject: String,
     /// What to do about it.
     pub fix: String,
-    /// Since when it stands, in seconds since 1970.
+    /// The time when it appeared, in seconds since 1970.
     pub since_s: u64,
-    /// Who wrote what before it appeared; empty where the kernel told of nobody.
+    /// The writers before it appeared; empty if the kernel reported none.
     pub by: Vec<Writer>,
 }
 
 impl Line {
-    /// One that is about no finding.
+    /// A line without a finding.
     #[must_use]
     pub fn new(now_s: u64, event: &'static str, message: impl Into<String>) -> Line {
         Line {
@@ -56,7 +56,7 @@ impl Line {
         }
     }
 
-    /// One about a finding.
+    /// A line about a finding.
     #[must_use]
     pub fn about(now_s: u64, event: &'static str, one: &OpenFinding) -> Line {
         Line {
@@ -85,7 +85,7 @@ pub fn of_change(change: &Change, now_s: u64) -> Line {
     }
 }
 
-/// As it stands in the log, with its end.
+/// The line as JSON text, with its line feed.
 #[must_use]
 pub fn text(line: &Line) -> Vec<u8> {
     // Text and numbers only: that always serializes.

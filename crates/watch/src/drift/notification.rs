@@ -1,34 +1,34 @@
-//! Notifications of changes on the machine, by the kernel or by another program.
+//! Defines notifications of changes on the machine, by the kernel or by another program.
 
 use serde::{Deserialize, Serialize};
 
-/// Who wrote a file of the kernel.
+/// A process that wrote a kernel file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Writer {
     /// The process.
     pub pid: u32,
-    /// Its name; `None` where it had ended before anybody could ask.
+    /// Its name; `None` if it had ended before the name could be read.
     pub comm: Option<String>,
     /// What it wrote.
     pub wrote: String,
 }
 
-/// What the process connector tells of a thread (`enum proc_cn_event` in `cn_proc.h`).
+/// An event of the process connector about a thread (`enum proc_cn_event` in `cn_proc.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Process {
-    /// It was made, a process or a thread.
+    /// A process or a thread was created.
     Born {
         /// Its number.
         tid: u32,
-        /// Who has made it and gave it its mask: another process, or for a thread the first one of its own.
+        /// The thread that it inherited its mask from: in another process, or for a thread the first one of its own process.
         parent: u32,
     },
-    /// It became another program, or another name or user.
+    /// It executed a program, or changed its name or user.
     Became {
         /// Its number.
         tid: u32,
     },
-    /// It is gone.
+    /// It ended.
     Ended {
         /// Its number.
         tid: u32,
@@ -38,25 +38,25 @@ pub enum Process {
 /// A change that may alter what `check` finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notification {
-    /// A thread has come to where isolated CPUs are among its own, or has other CPUs than before.
+    /// A thread arrived on isolated CPUs, or may run on different ones.
     Thread,
     /// A uevent of the kernel.
     Device {
         /// `add`, `remove`, `change`, `online`, `offline`, `bind` ...
         action: String,
-        /// Below `/sys`.
+        /// The path below `/sys`.
         path: String,
     },
-    /// A network interface or an address of one came, changed or went.
+    /// A network interface or one of its addresses appeared, changed or disappeared.
     Network,
-    /// A file of the kernel was written.
+    /// A kernel file was written.
     Wrote(Writer),
-    /// The interrupts that there are, by number, are others than before.
+    /// The set of interrupt numbers changed.
     Interrupts,
-    /// What is declared or in force has changed.
+    /// The declarations or the active partitions changed.
     Intention,
-    /// A source had to leave something out: anything may have happened.
+    /// A source dropped messages: anything may have happened.
     Lost,
-    /// Time to look at these by itself, because no source tells of all of it.
+    /// A periodic check of these layers, because no source reports everything about them.
     Round(super::Layers),
 }

@@ -1,15 +1,15 @@
-//! What may be repaired: not for ever the same thing. Whoever sets it again and again has a reason, and a person decides.
+//! Limits repairs: a setting that another program keeps changing is left for the user to decide.
 
 use super::OpenFinding;
 use std::collections::BTreeMap;
 
-/// So often within [`WITHIN_S`].
+/// The maximum number of repairs within [`WITHIN_S`].
 const MOST: usize = 5;
 
-/// In seconds.
+/// The period in seconds.
 const WITHIN_S: u64 = 600;
 
-/// Findings that are remembered at most; of more, those that were tried longest ago are forgotten.
+/// The maximum number of remembered findings; beyond it, the ones tried longest ago are forgotten.
 const MOST_KNOWN: usize = 1_000;
 
 /// Whether to repair something.
@@ -17,13 +17,13 @@ const MOST_KNOWN: usize = 1_000;
 pub enum RepairDecision {
     /// Yes.
     Now,
-    /// No longer, which is to be said.
+    /// No longer, and report it.
     NoMore,
-    /// It is left alone, which was said.
+    /// No longer; already reported.
     Left,
 }
 
-/// When each finding was repaired, and what came of it.
+/// When each finding was repaired, and the outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Repairs {
     known: BTreeMap<(String, String), Tried>,
@@ -31,14 +31,14 @@ pub struct Repairs {
 
 #[derive(Clone, Debug, Default)]
 struct Tried {
-    /// When, in seconds since 1970.
+    /// The times, in seconds since 1970.
     at_s: Vec<u64>,
-    /// Why it was refused; empty where it was not.
+    /// The reason of a refusal; empty if there was none.
     refused: String,
 }
 
 impl Repairs {
-    /// Whether it may be repaired now, in seconds since 1970; it is counted as repaired.
+    /// Whether to repair it now, in seconds since 1970. Counts as a repair.
     pub fn may(&mut self, one: &OpenFinding, now_s: u64) -> RepairDecision {
         self.known.retain(|_, tried| {
             tried.at_s.retain(|at| now_s.saturating_sub(*at) < WITHIN_S);
@@ -58,8 +58,8 @@ impl Repairs {
         }
     }
 
-    /// It was repaired, or `refused` says why not; gives whether that is news. What is refused is told once, and not tried
-    /// again before the time is over.
+    /// Records a repair, or its refusal in `refused`; returns whether that is news. A refusal is reported once, and not tried
+    /// again before the period is over.
     pub fn outcome(&mut self, one: &OpenFinding, refused: &str, now_s: u64) -> bool {
         let Some(tried) = self.of(one, now_s) else {
             return false;
@@ -72,7 +72,7 @@ impl Repairs {
         is_news
     }
 
-    /// What is known of it; `None` where there is no room. What was tried long ago makes room: at worst it is told again.
+    /// Its record; `None` if there is no room. Old records are dropped: at worst a refusal is reported again.
     fn of(&mut self, one: &OpenFinding, now_s: u64) -> Option<&mut Tried> {
         let key = (one.id.clone(), one.subject.clone());
         if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
@@ -108,8 +108,8 @@ mod tests {
         }
     }
 
-    /// Threads that nobody can move come and go for weeks, each under another number: what is remembered of them ends, and
-    /// the next finding is repaired all the same.
+    /// Threads that cannot be moved appear and end for weeks, each with another number. Their records expire, and the next
+    /// finding is still repaired.
     #[test]
     fn what_was_refused_long_ago_makes_room() {
         let mut repairs = Repairs::default();

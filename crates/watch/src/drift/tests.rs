@@ -1,4 +1,4 @@
-//! Streams whose outcome is known.
+//! Event streams with a known outcome.
 
 use super::*;
 use plan::Level;
@@ -109,7 +109,7 @@ fn every_layer_that_a_row_names_is_one_of_check() {
     assert_eq!(names(&Notification::Lost).len(), check::LAYERS.len());
 }
 
-/// A thousand processes within a second, told one by one, are a few questions; the writer among them is not forgotten.
+/// A thousand processes within a second, reported one by one, cause a few checks; the writer among them is kept.
 #[test]
 fn a_storm_is_a_few_questions() {
     let mut burst = Burst::default();
@@ -134,12 +134,12 @@ fn a_storm_is_a_few_questions() {
             .iter()
             .any(|one| one.layers.has("interrupts") && one.writers.iter().any(|one| one.pid == 77))
     );
-    // Nothing of a second piles up.
+    // Nothing of a second accumulates.
     let _ = burst.take();
     assert_eq!(burst.due(ms(0)), None);
 }
 
-/// Whoever wrote before the last question is not named for what is found at the next.
+/// A process that wrote before the last check is not reported for the findings of the next.
 #[test]
 fn writers_are_bounded_and_forgotten() {
     let mut burst = Burst::default();
@@ -178,7 +178,7 @@ fn a_pace_keeps_within_its_share() {
     assert_eq!(interval.due(), now + ms(1_000));
 }
 
-/// What is done by itself, whatever it costs, leaves half of a thousandth for what happens.
+/// Periodic work, whatever its cost, leaves half of a thousandth for events.
 #[test]
 fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
     let intervals = [Interval::FILES, Interval::COUNTERS, Interval::SWEEPS];
@@ -192,7 +192,7 @@ fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
     );
 }
 
-/// However much happens, and however dear each question is: together with the rounds it is a thousandth of a day at most.
+/// However many events arrive, and however expensive each check is: with the rounds it is at most a thousandth of a day.
 #[test]
 fn what_happens_without_end_is_asked_as_it_was_paid_for() {
     const DAY: Duration = Duration::from_secs(86_400);
@@ -274,7 +274,7 @@ fn findings_appear_with_who_stay_and_go() {
         (100, 77),
         "since when and likely_writers are those of its appearing"
     );
-    // Over a restart the state is text.
+    // The state is saved as text over a restart.
     let text = serde_json::to_string(&ledger).unwrap();
     let mut later: Ledger = serde_json::from_str(&text).unwrap();
     assert_eq!(later, ledger);

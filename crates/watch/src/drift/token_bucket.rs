@@ -1,20 +1,20 @@
-//! A token bucket of CPU time for work that other programs cause by writing files and starting programs. Time is saved while
-//! nothing happens, and can be spent at once.
+//! Implements a token bucket of CPU time for work that other programs cause by writing files and starting programs. Time
+//! accumulates while nothing happens, and can be spent at once.
 //!
 //! Work that recurs by itself has its own [`super::Interval`] and no bucket.
 
 use std::time::Duration;
 
-/// Whether there is time left in a bucket.
+/// Whether a bucket has time left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BucketLevel {
-    /// There is: the work is done soon.
+    /// Time is left: the work is done soon.
     Ample,
-    /// There is none: the work is done as rarely as its cost allows.
+    /// No time is left: the work is done as rarely as its cost requires.
     Short,
 }
 
-/// CPU time that was earned, and what was spent of it.
+/// The earned CPU time, minus the spent time.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     share: u32,
@@ -42,14 +42,14 @@ impl TokenBucket {
         }
     }
 
-    /// Work was done now that took so much CPU time.
+    /// Records work that ended now, and its CPU time.
     pub fn spend(&mut self, now: Duration, cost: Duration) {
         self.earned = self.earned_at(now);
         self.at = now;
         self.spent = self.spent.saturating_add(cost);
     }
 
-    /// Whether there is time left now.
+    /// The level now.
     #[must_use]
     pub fn level(&self, now: Duration) -> BucketLevel {
         match self.spent < self.earned_at(now) {

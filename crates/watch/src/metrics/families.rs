@@ -1,11 +1,11 @@
-//! The families of metrics and their lines. Names are for others to rely on: those that are here keep name and meaning.
+//! Defines the metric families and their lines. Names are a stable interface: existing ones keep name and meaning.
 
 use super::{Daemon, Known, MOST_FINDINGS, Since, Totals};
 use formats::exposition::{Exposition, Form, Labels, Sort, seconds};
 use plan::Level;
 use serde::Serialize;
 
-/// Writes all that is known, in one of the two forms.
+/// Writes the whole state, in one of the two formats.
 #[must_use]
 pub fn exposition(form: Form, known: &Known, totals: &Totals, now_s: u64) -> String {
     let mut text = Exposition::new(form);
@@ -169,7 +169,7 @@ fn found(text: &mut Exposition, known: &Known, now_s: u64) {
     text.line(&Labels::default(), unlisted.saturating_add(known.ledger.more));
 }
 
-/// Not under the usual names (`process_cpu_seconds_total`): in a textfile they would be those of `node_exporter` itself.
+/// Not under the standard names (`process_cpu_seconds_total`): in a textfile they would be those of `node_exporter` itself.
 fn cost(text: &mut Exposition, daemon: &Daemon) {
     let none = Labels::default();
     text.family(
@@ -228,9 +228,9 @@ fn cost(text: &mut Exposition, daemon: &Daemon) {
     }
 }
 
-/// A class or a level as it is spelled in JSON.
+/// The JSON spelling of a class or a level.
 fn word(value: impl Serialize) -> String {
-    // Both are plain words there.
+    // Both are plain strings there.
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
 }

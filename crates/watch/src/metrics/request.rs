@@ -1,25 +1,26 @@
-//! What a scraper asks over HTTP, and the bytes of an answer. Only what Prometheus needs: `GET /metrics`, one answer, the end.
+//! Parses the HTTP request of a scraper and creates the answer. Supports only what Prometheus needs: `GET /metrics`, one
+//! answer, close.
 
 use super::Form;
 
-/// A request is not longer, in bytes.
+/// The maximum length of a request in bytes.
 pub const MOST_REQUEST: usize = 8 << 10;
 
-/// What the bytes that have arrived ask for.
+/// The result of parsing the bytes received so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScrapeRequest {
-    /// They are no whole request yet.
+    /// The request is incomplete.
     More,
-    /// The metrics, in this form.
+    /// The metrics, in this format.
     Metrics(Form),
-    /// Something that is not given.
+    /// A request that is rejected.
     Refused(Refusal),
 }
 
-/// Why nothing is given.
+/// The reason of a rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No HTTP/1 request.
+    /// Not an HTTP/1 request.
     Bad,
     /// Another path.
     Unknown,
@@ -27,7 +28,7 @@ pub enum Refusal {
     Method,
     /// Longer than [`MOST_REQUEST`].
     Long,
-    /// It has not come to an end in time.
+    /// Not completed in time.
     Slow,
 }
 
@@ -65,7 +66,7 @@ pub fn parse_request(bytes: &[u8]) -> ScrapeRequest {
     ScrapeRequest::Metrics(wanted(&accepts.join(",")))
 }
 
-/// The bytes of an answer in this form.
+/// The bytes of an answer in this format.
 #[must_use]
 pub fn answer(form: Form, body: &str) -> Vec<u8> {
     whole("200 OK", form.content_type(), "", body)
@@ -110,7 +111,7 @@ fn whole(status: &str, content_type: &str, more: &str, body: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Where the empty line is that ends the head.
+/// The position of the empty line that ends the head.
 fn end(bytes: &[u8]) -> Option<usize> {
     let of = |mark: &[u8]| {
         let start = bytes.windows(mark.len()).position(|window| window == mark)?;
@@ -119,7 +120,7 @@ fn end(bytes: &[u8]) -> Option<usize> {
     of(b"\r\n\r\n").into_iter().chain(of(b"\n\n")).min()
 }
 
-/// OpenMetrics where it is asked for as much as the older form; that one for everybody else.
+/// OpenMetrics if the client prefers it at least as much as the older format, else the older one.
 fn wanted(accept: &str) -> Form {
     let (mut open, mut text) = (0.0_f32, 0.0_f32);
     for range in accept.split(',') {

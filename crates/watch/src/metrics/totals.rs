@@ -1,16 +1,16 @@
-//! What was counted on each isolated CPU since boot, as numbers that only grow.
+//! Sums up the counts of each isolated CPU since boot, as monotonic counters.
 //!
-//! The kernel's own counts do not: they are 32 bits wide, one is begun anew when its interrupt is freed and asked for
-//! again, and a CPU that goes offline has none until it is back. So what came in between is added up.
+//! The kernel's own counts are not monotonic: they are 32 bits wide, they restart when an interrupt is freed and requested
+//! again, and an offline CPU has none. So the differences are added up.
 
 use machine::{CpuId, CpuSet};
 use observe::{Activity, Class, Counters, Sample, activity, of_interrupt, of_softirq};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Switches by CPU, as `/proc/schedstat` counts them.
+/// Context switches by CPU, from `/proc/schedstat`.
 type Switches = BTreeMap<u32, u64>;
 
-/// All CPUs that are looked at.
+/// All observed CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     before: Sample,
@@ -21,19 +21,19 @@ pub struct Totals {
 /// One CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// Whether it ran at the last look.
+    /// Whether it was online in the last sample.
     pub is_online: bool,
-    /// How often each class that this machine counts arrived.
+    /// The count of each class that this machine counts.
     pub classes: BTreeMap<Class, u64>,
-    /// How often a task was put on the CPU; `None` where the kernel does not count.
+    /// How often a task was switched in; `None` if the kernel does not count.
     pub switches: Option<u64>,
-    /// Time that the hypervisor took, in nanoseconds; `None` where the kernel does not count.
+    /// Time that the hypervisor took, in nanoseconds; `None` if the kernel does not count.
     pub steal_ns: Option<u64>,
 }
 
 impl Totals {
-    /// Adds what was counted since the last sample. A CPU that is new among `isolated` begins with the kernel's count since
-    /// boot; one that is no longer among them is forgotten.
+    /// Adds the counts since the last sample. A CPU that is new among `isolated` starts with the kernel's count since boot;
+    /// one that is no longer among them is dropped.
     pub fn add(&mut self, sample: &Sample, switched: Option<Switches>, isolated: &CpuSet) {
         let after = of(sample, isolated);
         self.cpus.retain(|cpu, _| isolated.contains(*cpu));
@@ -67,7 +67,7 @@ impl Totals {
             let before = at(self.switched.as_ref());
             total.switches = match (total.switches, before, now) {
                 (None, _, now) => now,
-                // What went back was begun anew.
+                // A count that decreased was restarted.
                 (Some(all), Some(before), Some(now)) => {
                     Some(all.saturating_add(now.checked_sub(before).unwrap_or(now)))
                 }
@@ -78,7 +78,7 @@ impl Totals {
         (self.before, self.switched) = (after, switched);
     }
 
-    /// Every CPU that is looked at and was online once, by number.
+    /// Every observed CPU that has been online, by number.
     pub fn cpus(&self) -> impl Iterator<Item = (CpuId, &Total)> {
         self.cpus.iter().map(|(cpu, total)| (*cpu, total))
     }
@@ -118,7 +118,7 @@ fn of(sample: &Sample, cpus: &CpuSet) -> Sample {
     }
 }
 
-/// The same CPUs before anything was counted.
+/// The same CPUs with all counts zero.
 fn before_all(sample: &Sample) -> Sample {
     let table = |table: &Counters| Counters {
         cpus: table.cpus.clone(),
@@ -144,7 +144,7 @@ fn columns(sample: &Sample) -> CpuSet {
     table.map(|table| table.cpus.clone()).unwrap_or_default()
 }
 
-/// The classes that this machine has rows for: they begin at 0 where nothing arrived yet.
+/// The classes that this machine has rows for; they start at 0.
 fn classes(sample: &Sample) -> BTreeSet<Class> {
     let interrupts = sample.interrupts.iter().flat_map(|table| &table.rows);
     let softirqs = sample.softirqs.iter().flat_map(|table| &table.rows);

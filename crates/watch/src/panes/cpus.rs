@@ -1,4 +1,4 @@
-//! Interruptions per second of each CPU, by class, and the last minutes of them.
+//! Shows interruptions per second of each CPU, by class, and their history of the last minutes.
 
 use super::Pane;
 use crate::rates::{Group, interrupts, of_group, short, softirqs};
@@ -33,7 +33,7 @@ fn head(now: &Now, width: usize) -> String {
     text
 }
 
-/// How far the sparkline reaches back.
+/// The time span of the sparkline.
 fn back(now: &Now) -> String {
     let seconds = now.duration_ns().saturating_mul(Now::BACK as u64) / 1_000_000_000;
     match seconds {
@@ -43,7 +43,7 @@ fn back(now: &Now) -> String {
     }
 }
 
-/// What a CPU is, as a word.
+/// The state of a CPU, as a word.
 pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
     let scene = now.scene;
     match scene.worst(cpu) {
@@ -59,7 +59,7 @@ pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
 fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
     let chosen = view.scope;
     let scope = match view.scope {
-        // One CPU that everything else is about is still one of the list.
+        // With a single CPU in scope, this pane still lists all.
         Scope::One(_) | Scope::All => now.all(),
         Scope::Isolated => now.scope(Scope::Isolated),
     };
@@ -103,7 +103,7 @@ fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize)
     if columns >= 8 {
         let past = now.past(cpu);
         let highest = past.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max);
-        // One scale for each CPU: the tick of one would make the rest look quiet.
+        // Each CPU has its own scale: the tick of one would make the rest look quiet.
         let per_column = moments_per_column(columns, Now::BACK);
         let line = spark(&past, columns.min(Now::BACK), per_column, highest, now.glyphs);
         pieces.push(piece(format!("  {line}"), Tone::Plain));
@@ -111,7 +111,7 @@ fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize)
     pieces
 }
 
-/// On a housekeeping CPU every rate is as it should be.
+/// On a housekeeping CPU every rate is fine.
 fn loudness(rate: Option<f64>, isolated: bool) -> Tone {
     match rate {
         Some(rate) if rate > 0.0 && isolated => Tone::Care,

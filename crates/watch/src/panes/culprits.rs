@@ -1,4 +1,4 @@
-//! Who interrupts: every interrupt line, IPI and softirq that the counters name, and every thread that ran.
+//! Shows the causes of interruptions: every interrupt line, IPI and softirq that the counters name, and every thread that ran.
 
 use super::Pane;
 use crate::rates::short;
@@ -22,7 +22,7 @@ fn head(_: &Now, width: usize) -> String {
     format!("{:>7}  {:who$} {:8} class", "per s", "who", "CPUs")
 }
 
-/// For the name of the culprit.
+/// The width of the culprit's name.
 fn room(width: usize) -> usize {
     width.saturating_sub(42).clamp(16, 60)
 }
@@ -95,7 +95,7 @@ fn who(line: &Counted, kind: &str) -> String {
     format!("{kind}{} {}", line.name, line.what)
 }
 
-/// Only of threads that may run nowhere else is it known where they ran.
+/// Only for threads that may run nowhere else is it known where they ran.
 fn threads(now: &Now, scope: &CpuSet, found: &mut BTreeMap<String, Culprit>) {
     let ran = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
     let known = now.scene.threads.iter();

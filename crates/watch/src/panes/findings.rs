@@ -1,4 +1,4 @@
-//! What `check` found, the worst first; `f` shows evidence and fix of one.
+//! Shows the findings of `check`, the worst first; `f` shows evidence and fix of one.
 
 use super::Pane;
 use crate::row::{Row, Tone, name, piece};
@@ -18,12 +18,12 @@ fn head(_: &Now, _: usize) -> String {
     format!("{:8} {:24} what", "level", "id")
 }
 
-/// What tells one finding from another, from moment to moment.
+/// The key that identifies a finding across moments.
 pub(crate) fn key(seen: &Seen) -> String {
     format!("{}:{}", seen.id, seen.subject)
 }
 
-/// The word of a level.
+/// The name of a level.
 pub(crate) fn level(level: Level) -> (&'static str, Tone) {
     match level {
         Level::Error => ("ERROR", Tone::Bad),

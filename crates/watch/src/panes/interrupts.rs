@@ -1,4 +1,4 @@
-//! Interrupts that may arrive on isolated CPUs, or did: how often there, and where they are wanted.
+//! Shows interrupts that may arrive on isolated CPUs, or did: their rate there, and their affinity.
 
 use super::Pane;
 use crate::rates::short;
@@ -24,7 +24,7 @@ fn head(_: &Now, width: usize) -> String {
     )
 }
 
-/// For the name of the device.
+/// The width of the device name.
 fn room(width: usize) -> usize {
     width.saturating_sub(45).clamp(12, 60)
 }

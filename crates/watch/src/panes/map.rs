@@ -1,22 +1,22 @@
-//! The CPUs as a map: one letter each, sixteen groups of eight in a line at most.
+//! Shows the CPUs as a map: one letter each, at most sixteen groups of eight per line.
 
 use crate::Now;
 use crate::row::Tone;
 use machine::CpuId;
 use plan::Level;
 
-/// What the letters mean.
+/// The legend.
 pub(crate) const LEGEND: &str = ". housekeeping, o isolated, w warning, E error, - offline";
-/// The same in few words.
+/// The short legend.
 pub(crate) const SHORT_LEGEND: &str = ".house o:iso w:warn E:error -:off";
 
 /// A line of the map: pieces of text.
 pub(crate) type Line = Vec<(String, Tone)>;
 
-/// The map in lines of a width: the last one says how many found no room.
+/// The map wrapped to a width; the last line reports how many CPUs did not fit.
 pub(crate) fn lines(now: &Now, width: usize, most: usize) -> Vec<Line> {
     let all: Vec<CpuId> = now.all().iter().collect();
-    // A group of eight letters and a blank, after a number of five columns.
+    // A group is eight letters and a blank, after a number of five columns.
     let per_line = (width.saturating_sub(6) / 9).clamp(1, 16) * 8;
     let needed = all.len().div_ceil(per_line);
     let mut lines: Vec<Line> = all

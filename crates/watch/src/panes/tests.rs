@@ -1,4 +1,4 @@
-//! What a key and a screen cost on a machine with many CPUs, counted in rows whose text is made.
+//! Tests the cost of a key and of a screen on a machine with many CPUs, as the number of rows whose text is created.
 
 use super::*;
 use crate::row::WRITTEN;
@@ -11,7 +11,7 @@ const CPUS: u32 = 1_024;
 
 const HEIGHT: u16 = 40;
 
-/// What was recorded on a real machine, each of its CPUs many times.
+/// A recording of a real machine, with each of its CPUs repeated many times.
 fn recorded() -> Vec<Moment> {
     let recording = parse(include_bytes!("../../../../fixtures/watch/partition.jsonl")).unwrap();
     let mut moments = recording.moments;
@@ -63,7 +63,7 @@ fn only_what_is_seen_is_written() {
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, 120, HEIGHT));
     let written = written_by(|| draw(&mut buffer, "6.18", Mode::Live, &now, &view, Look::Plain));
-    // Two panes stand beside each other below that of the CPUs.
+    // Two panes are side by side below the CPU pane.
     assert!(
         (usize::from(HEIGHT) / 3..2 * usize::from(HEIGHT)).contains(&written),
         "{written} rows were made for a screen of {HEIGHT} lines"

@@ -1,4 +1,4 @@
-//! Threads that touch isolated CPUs: how often they run there, where else they may, and why they are there.
+//! Shows threads on isolated CPUs: how often they run there, where else they may, and why they are there.
 
 use super::Pane;
 use crate::rates::{per_second, short};
@@ -23,7 +23,7 @@ fn head(_: &Now, _: usize) -> String {
     )
 }
 
-/// What a thread is that runs on an isolated CPU, in the words of the classes of interruptions.
+/// The class of a thread on an isolated CPU, named like the classes of interruptions.
 pub(super) fn class(place: Place) -> &'static str {
     match place {
         Place::Stray => "another program ran",

@@ -1,4 +1,4 @@
-//! Recordings that are whole, cut off, foreign, of another version, and hostile.
+//! Tests recordings that are complete, truncated, foreign, of another version, and hostile.
 
 use super::*;
 use crate::Ran;
