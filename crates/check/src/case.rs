@@ -1,4 +1,4 @@
-//! What a layer looks at: the machine, what was counted, and one wish with the plan that it would need now.
+//! Defines the input of a layer: the machine, its counters, and one wish with the plan that it would need now.
 
 use crate::{Means, Wish};
 use machine::{CpuSet, Machine, Settings, Task};
@@ -7,41 +7,41 @@ use plan::boot_check::BootVerdict;
 use plan::{Action, Change, Intent, Plan, partition_path, plan_beside};
 use std::collections::BTreeMap;
 
-/// What was seen of the machine.
+/// What was observed on the machine.
 pub struct Evidence<'a> {
     /// Read with tasks, their cgroups, and interrupts.
     pub machine: &'a Machine,
-    /// What happened on the CPUs.
+    /// Activity on the CPUs.
     pub counters: &'a Counters,
-    /// What became of the boot line; `None` where nobody asked.
+    /// The result for the boot line; `None` if it was not requested.
     pub boot: Option<&'a BootVerdict>,
 }
 
-/// What happened while somebody looked.
+/// What happened while the CPUs were observed.
 #[derive(Clone, Debug)]
 pub enum Counters {
-    /// This.
+    /// Observed.
     Seen(Activity),
-    /// Nobody looked, and why.
+    /// Not observed, with the reason.
     Unseen(String),
 }
 
-/// One wish on the machine as it is.
+/// One wish on the actual machine.
 pub struct Case {
     /// The wish.
     pub wish: Wish,
     /// Its CPUs that are online.
     pub cpus: CpuSet,
-    /// What it would need now, or why it cannot be met.
+    /// What it needs now, or why it cannot be met.
     pub plan: Result<Plan, String>,
-    /// What the files of that plan read; whoever may look fills it in ([`Case::paths`]). `None` is a file that is not there.
+    /// Contents of the plan's files; the caller that reads them fills this in ([`Case::paths`]). `None` is a missing file.
     pub values: BTreeMap<String, Option<String>>,
-    /// Files of that plan that are there and could not be read: what they hold is not known.
+    /// Files of the plan that exist but could not be read: their contents are unknown.
     pub unread: Vec<String>,
 }
 
 impl Case {
-    /// Plans the wish anew, beside the other partitions that are in force.
+    /// Plans the wish again, next to the other active partitions.
     #[must_use]
     pub fn new(wish: Wish, machine: &Machine, settings: &Settings, others: &[Intent]) -> Case {
         let cpus = wish.intent.cpus.and(&machine.topology.online);
@@ -62,30 +62,30 @@ impl Case {
         }
     }
 
-    /// Files and directories whose content decides whether a change is missing.
+    /// Files and directories that decide whether a change is missing.
     #[must_use]
     pub fn paths(&self) -> Vec<String> {
         self.changes().filter_map(path).map(str::to_owned).collect()
     }
 
-    /// The planned changes; none where there is no plan.
+    /// The planned changes; none if there is no plan.
     pub fn changes(&self) -> impl Iterator<Item = &Change> {
         self.plan.iter().flat_map(|plan| &plan.changes)
     }
 
-    /// What the file of a change reads; `None` where it is not there.
+    /// The current content of a change's file; `None` if it does not exist.
     #[must_use]
     pub fn now(&self, change: &Change) -> Option<&str> {
         self.values.get(path(change)?)?.as_deref()
     }
 
-    /// Whether what a change is about could not be read.
+    /// Whether the file of a change could not be read.
     #[must_use]
     pub fn is_unread(&self, change: &Change) -> bool {
         path(change).is_some_and(|path| self.unread.iter().any(|unread| unread == path))
     }
 
-    /// The directory of its cgroup, below the mount and as a whole; `None` where it has none.
+    /// The directory of its cgroup, relative to the mount and absolute; `None` if it has none.
     #[must_use]
     pub fn cgroup(&self, machine: &Machine) -> Option<(String, String)> {
         let hierarchy = machine.cgroups.cpuset.as_ref()?;
@@ -101,7 +101,7 @@ impl Case {
         Some((set, dir))
     }
 
-    /// Whether a task lives in the partition, and so belongs here.
+    /// Whether a task is in the partition, and so belongs here.
     #[must_use]
     pub fn is_inside(&self, machine: &Machine, task: &Task) -> bool {
         let (Some((set, _)), Some(cgroup)) = (self.cgroup(machine), &task.cgroup) else {
@@ -111,7 +111,7 @@ impl Case {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// What to add to the message about a change that could not be mended so far.
+    /// An addition to the message about a change that could not be repaired so far.
     #[must_use]
     pub fn mending(&self, change: &Change) -> String {
         match self.wish.unmended.get(&change.id) {
@@ -120,7 +120,7 @@ impl Case {
         }
     }
 
-    /// What to do about it, for a change of ours: `check --fix` where a partition is in force, else `apply`.
+    /// How to repair it, for a change of ours: `check --fix` if a partition is active, else `apply`.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self.wish.means {
@@ -131,7 +131,7 @@ impl Case {
     }
 }
 
-/// The file or directory that a change is about.
+/// The file or directory that a change concerns.
 fn path(change: &Change) -> Option<&str> {
     match &change.action {
         Action::Write { path, .. }

@@ -1,4 +1,4 @@
-//! One finding with its evidence and the change that repairs it.
+//! Defines one finding of `check`, with its evidence and the change that repairs it.
 
 use plan::{Change, Finding, Level};
 use serde::Serialize;
@@ -6,16 +6,16 @@ use serde::Serialize;
 /// One finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckFinding {
-    /// What is so, and what to do about it.
+    /// What is the case, and what to do about it.
     #[serde(flatten)]
     pub finding: Finding,
     /// The layer that found it.
     pub layer: &'static str,
-    /// The partition that it is about.
+    /// The partition it concerns.
     pub partition: String,
-    /// What was seen, one line each.
+    /// The evidence, one line each.
     pub evidence: Vec<String>,
-    /// The change that repairs it, where one of the profile's own does.
+    /// The change that repairs it, if one of the profile's own does.
     pub mend: Option<Change>,
 }
 
@@ -31,7 +31,7 @@ impl CheckFinding {
         CheckFinding::of(Finding::new(level, id, subject, message))
     }
 
-    /// What a plan or the journal found.
+    /// A finding of a plan or of the journal.
     #[must_use]
     pub fn of(finding: Finding) -> CheckFinding {
         CheckFinding {
@@ -43,14 +43,14 @@ impl CheckFinding {
         }
     }
 
-    /// Adds what to do.
+    /// Adds the fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> CheckFinding {
         self.finding.fix = fix.into();
         self
     }
 
-    /// Adds what it was seen by.
+    /// Adds a line of evidence.
     #[must_use]
     pub fn seen(mut self, line: impl Into<String>) -> CheckFinding {
         self.evidence.push(line.into());
@@ -64,13 +64,13 @@ impl CheckFinding {
         self
     }
 
-    /// The knob that mends it.
+    /// The knob that repairs it.
     #[must_use]
     pub fn knob(&self) -> Option<&str> {
         self.mend.as_ref().map(Change::knob)
     }
 
-    /// Whether a user who ignores `pattern` (`ID`, or `ID:SUBJECT`) ignores this one.
+    /// Whether a user who ignores `pattern` (`ID`, or `ID:SUBJECT`) ignores this finding.
     #[must_use]
     pub fn is_meant_by(&self, pattern: &str) -> bool {
         match pattern.split_once(':') {

@@ -1,11 +1,11 @@
-//! What somebody wants isolated, who said so, and by which means it is meant to be.
+//! Defines what should be isolated, which source requested it, and by which means.
 
 use machine::CpuSet;
 use plan::{Finding, Intent};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where an intention was found. The first that there is counts.
+/// The source of an intention. The first existing one counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -17,13 +17,13 @@ pub enum Source {
     Journal,
     /// The running boot line: `isolcpus=` or `nohz_full=`.
     BootLine,
-    /// A cpuset that takes CPUs and is not ours: of cset, partrt, or made by hand.
+    /// A cpuset that takes CPUs and is not ours: from cset, partrt, or created manually.
     Cpuset,
-    /// systemd's `AllowedCPUs=` of its slices.
+    /// systemd's `AllowedCPUs=` in its slices.
     Slices,
     /// TuneD's variables.
     Tuned,
-    /// Nobody isolates anything.
+    /// Nothing is isolated.
     Nobody,
 }
 
@@ -44,23 +44,23 @@ impl Source {
     }
 }
 
-/// What keeps everything else away.
+/// What keeps everything else off the CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Means {
-    /// A partition of ours that is in force.
+    /// An active partition of ours.
     Partition,
-    /// A partition of ours that should be in force and is not.
+    /// A partition of ours that should be active but is not.
     Missing,
     /// The boot line.
     BootLine,
-    /// A cpuset of somebody else, by its path below the mount.
+    /// A cpuset of another owner, by its path below the mount.
     Cpuset(String),
-    /// systemd's `AllowedCPUs=` of what it starts everything in.
+    /// systemd's `AllowedCPUs=` of the slices in which it starts everything.
     Slices,
     /// Masks that TuneD sets.
     Tuned,
-    /// Nothing that anybody can see.
+    /// Nothing visible.
     Nothing,
 }
 
@@ -72,25 +72,25 @@ impl Means {
     }
 }
 
-/// One set of CPUs that should be left in peace.
+/// One set of CPUs that should be undisturbed.
 #[derive(Clone, Debug)]
 pub struct Wish {
-    /// The CPUs and how far to go. What others isolate is held against `minimal`: tasks and interrupts.
+    /// The CPUs and the profile. What others isolate is compared with `minimal`: tasks and interrupts.
     pub intent: Intent,
     /// What isolates them.
     pub means: Means,
     /// Identifiers of the changes that were made for it.
     pub applied: BTreeSet<String>,
-    /// Changes that the kernel refused when it was applied, and why: that was said then.
+    /// Changes that the kernel refused when the intent was applied, and why; that was reported then.
     pub refused: BTreeMap<String, String>,
-    /// Changes that it took then and refused when they were last mended, and why.
+    /// Changes that the kernel accepted then but refused when they were last repaired, and why.
     pub unmended: BTreeMap<String, String>,
-    /// What the journal knows to hold no more.
+    /// Changes that no longer hold, according to the journal.
     pub drift: Vec<Finding>,
 }
 
 impl Wish {
-    /// One of which no journal tells.
+    /// A wish without a journal.
     #[must_use]
     pub fn new(intent: Intent, means: Means) -> Wish {
         Wish {
@@ -104,14 +104,14 @@ impl Wish {
     }
 }
 
-/// All that is wanted, from one source.
+/// Everything that is wanted, from one source.
 #[derive(Clone, Debug)]
 pub struct Intention {
-    /// Who said so.
+    /// The source.
     pub source: Source,
-    /// What.
+    /// The wishes.
     pub wishes: Vec<Wish>,
-    /// Why something about it is not known, one line each: then nobody can say that all of it is met.
+    /// Why a part of it is unknown, one line each: then it cannot be confirmed that all of it is met.
     pub unseen: Vec<String>,
 }
 
@@ -123,7 +123,7 @@ impl Intention {
         open.fold(CpuSet::new(), |all, wish| all.or(&wish.intent.cpus))
     }
 
-    /// The CPUs of all of it.
+    /// All its CPUs.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {
         let sets = self.wishes.iter().map(|wish| &wish.intent.cpus);

@@ -1,43 +1,43 @@
-//! The verdict on all findings together, and which of them decide the exit status.
+//! Judges all findings together, and determines which of them decide the exit status.
 
 use crate::{CheckFinding, Counters, Evidence, Intention};
 use machine::Machine;
 use plan::Level;
 use serde::Serialize;
 
-/// Whether the CPUs are as quiet as was promised.
+/// Whether the CPUs are as quiet as promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Everything that was promised was seen.
+    /// Everything promised was observed.
     Quiet,
-    /// An effect that was promised is absent.
+    /// A promised effect is absent.
     Noisy,
-    /// Nothing is seen to be wrong, and not everything could be seen.
+    /// No fault was observed, but not everything could be observed.
     Unknown,
 }
 
-/// From which level on a finding fails the check.
+/// The lowest level of a finding that fails the check.
 pub type Threshold = Level;
 
-/// The findings, judged.
+/// The findings and the verdict.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// Findings that count, the worst first.
+    /// Findings that count, worst first.
     pub findings: Vec<CheckFinding>,
     /// Findings that the user ignores.
     pub ignored: Vec<CheckFinding>,
-    /// What the user ignores of a single subject and nobody found.
+    /// Ignore patterns for a single subject that match no finding.
     pub unused: Vec<String>,
-    /// Why the verdict is unknown where nothing is wrong.
+    /// Why the verdict is unknown if nothing is wrong.
     pub unseen: Vec<String>,
     /// Whether a finding reaches the threshold.
     pub fails: bool,
 }
 
-/// Judges what was found. A finding of level error is an effect that is absent.
+/// Judges the findings. A finding of level error is an absent effect.
 #[must_use]
 pub fn judge(
     evidence: &Evidence,
@@ -72,7 +72,7 @@ pub fn judge(
     }
 }
 
-/// What of the threads, the interrupts and the control groups we were not allowed to look at.
+/// Which threads, interrupts and control groups we were not allowed to read.
 fn denied(machine: &Machine) -> Option<String> {
     let places = [
         "/proc/irq/",
@@ -92,13 +92,13 @@ fn denied(machine: &Machine) -> Option<String> {
     })
 }
 
-/// What nobody could look at, and what a verdict cannot do without.
+/// What could not be observed, but is necessary for a verdict.
 fn unseen(evidence: &Evidence, intention: &Intention) -> Vec<String> {
     let machine = evidence.machine;
     let mut unseen = intention.unseen.clone();
     match &machine.tasks {
         None => unseen.push("the machine shows no tasks".to_owned()),
-        // Every process namespace has one, and a mount with `hidepid=` shows it to nobody but root.
+        // Every process namespace has one, and a mount with `hidepid=` shows it only to root.
         Some(tasks) if !machine.is_captured() && !tasks.iter().any(|task| task.key.tid == 1) => {
             unseen.push("/proc hides the tasks of other users (hidepid)".to_owned());
         }

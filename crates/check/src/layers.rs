@@ -1,4 +1,4 @@
-//! The layers: one file each, one line each in [`LAYERS`].
+//! Lists the layers: one file each, one line each in [`LAYERS`].
 
 mod boot_line;
 mod effects;
@@ -14,13 +14,13 @@ use crate::{Case, CheckFinding, Evidence};
 pub struct Layer {
     /// Its name.
     pub name: &'static str,
-    /// What it holds against what.
+    /// What it compares.
     pub what: &'static str,
-    /// Adds what it finds.
+    /// Adds its findings.
     pub look: fn(&Evidence, &Case, &mut Vec<CheckFinding>),
 }
 
-/// Every layer, from the one that others stand on to what comes of all of them.
+/// Every layer, from the one that others depend on to the effects of all of them.
 pub const LAYERS: &[Layer] = &[
     boot_line::LAYER,
     partition::LAYER,

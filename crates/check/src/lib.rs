@@ -1,10 +1,10 @@
-//! Intention against reality: what somebody wants isolated, the machine as it is, and where the two differ.
+//! Compares intention and reality: what should be isolated, the actual machine, and where the two differ.
 //!
-//! The knobs of `plan` know what they need. Planned once more on the machine of now, an intention yields exactly the
-//! changes that are missing, and each of them is a finding that carries the change which mends it. What no knob can
-//! tell (who may run there, what really arrived) has a layer of its own. A layer is one file and one line of [`LAYERS`].
+//! The knobs of `plan` know their requirements. Planned again on the current machine, an intention yields exactly the
+//! missing changes. Each of them is a finding that carries the change which repairs it. What no knob can check (which
+//! tasks may run there, what actually arrived) has its own layer. A layer is one file and one line of [`LAYERS`].
 //!
-//! Nothing here reads or writes: whoever asks again and again hands in the parts that have changed since.
+//! Nothing here reads or writes: a caller that checks repeatedly passes in the parts that have changed since.
 
 mod case;
 mod finding;
@@ -18,13 +18,13 @@ pub use intention::{Intention, Means, Source, Wish};
 pub use judge::{Judged, Threshold, Verdict, judge};
 pub use layers::{LAYERS, Layer};
 
-/// Everything that all layers find.
+/// The findings of all layers.
 #[must_use]
 pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {
     check_layers(evidence, cases, |_| true)
 }
 
-/// As [`check`], of some layers only: those whose part of the machine has changed.
+/// As [`check`], for some layers only: those whose part of the machine has changed.
 #[must_use]
 pub fn check_layers(
     evidence: &Evidence,
@@ -39,7 +39,7 @@ pub fn check_layers(
             for mut one in found {
                 one.layer = layer.name;
                 one.partition = case.wish.intent.name.to_string();
-                // What belongs to the whole machine is found for each partition.
+                // Findings about the whole machine occur for each partition.
                 let is_known = |known: &CheckFinding| known.finding == one.finding;
                 if !all.iter().any(is_known) {
                     all.push(one);

@@ -1,8 +1,8 @@
-//! What a snapshot of a machine holds: the files that all reading verbs need, and no others.
+//! Captures a snapshot of a machine: the files that the reading commands need, and no others.
 //!
-//! Left out on purpose: files that wait or that disturb a CPU when they are read (`scaling_cur_freq`), command
-//! lines of processes (but irqbalance's), host names, serial numbers and addresses. `status` files and the mount table keep only
-//! the lines that are of use here.
+//! Left out on purpose: files that block or that disturb a CPU when read (`scaling_cur_freq`), command lines of
+//! processes (except irqbalance's), host names, serial numbers and addresses. `status` files and the mount table keep
+//! only the lines that are needed here.
 
 mod files;
 
@@ -15,13 +15,13 @@ use root::{KERNEL_LOG, Root, RootError};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Name of the list of contents at the top of a snapshot.
+/// Name of the table of contents at the top of a snapshot.
 pub const MANIFEST: &str = "quietcore-snapshot.json";
 
-/// Where everything that is mounted is told of.
+/// The list of all mounts.
 const MOUNTS: &str = "/proc/mounts";
 
-/// No kernel file that we want is larger: `/proc/interrupts` of 1,024 CPUs and 10,000 interrupts has 110 MB.
+/// Larger than any kernel file we need: `/proc/interrupts` of 1,024 CPUs and 10,000 interrupts has 110 MB.
 const MAX_FILE: u64 = 512 << 20;
 
 /// What was captured.
@@ -33,11 +33,11 @@ pub struct Summary {
     pub links: u64,
     /// Bytes before packing.
     pub bytes: u64,
-    /// What is there on the machine and could not be read.
+    /// Files that exist on the machine but could not be read.
     pub unreadable: Vec<(String, String)>,
 }
 
-/// What is captured beside the files that every machine has.
+/// What is captured in addition to the files that every machine has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Also {
     /// Its path.
@@ -49,22 +49,22 @@ pub struct Also {
 /// How much of a file is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// All of it, unless it tells of a password.
+    /// All of it, unless it contains a password.
     Whole,
-    /// A boot loader's text without its passwords; of what is larger than such a text the name alone.
+    /// A boot loader's text without its passwords; for a file larger than such a text, only the name.
     BootText,
-    /// The name alone, as an empty file or a directory.
+    /// Only the name, as an empty file or a directory.
     Name,
 }
 
-/// Writes everything that reading verbs need from `root` into one archive, packed as its name says, and `also` what this
-/// crate knows nothing of.
+/// Writes everything that the reading commands need from `root` into one archive, compressed according to its name, and
+/// in addition the files in `also`, which this crate does not know.
 ///
-/// Files that cannot be read are listed in the archive's manifest and in the summary; what vanishes while it is
-/// captured (a task) is simply not in it.
+/// Files that cannot be read are listed in the archive's manifest and in the summary. Files that vanish during the
+/// capture (of a task that ends) are left out.
 ///
 /// # Errors
-/// [`RootError::Ending`] for a name of no known format, or the errno of writing the archive.
+/// [`RootError::Ending`] for an unknown file name extension, or the errno of writing the archive.
 pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) -> Result<Summary, RootError> {
     root::snapshot::check_name(output)?;
     let machine = Machine::read(root).with_attendants(root);
@@ -115,7 +115,7 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) ->
     writer.finish(&release, now, tool_version)
 }
 
-/// Whether a message of the kernel is about what isolation builds on; the others are nobody's business.
+/// Whether a kernel message is about something that isolation relies on; the others are private.
 fn is_told(message: &str) -> bool {
     const ABOUT: [&str; 14] = [
         "Linux version",
@@ -159,7 +159,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a file that nothing may be taken out of tells of a password.
+    /// Whether a file that must be captured unchanged contains a password.
     fn is_secret(&mut self, path: &str) -> bool {
         let read = self.root.bytes_at_most(path, MAX_FILE, &mut self.content);
         let is_secret = read.is_ok_and(|there| there && files::is_secret(&self.content));
@@ -191,7 +191,7 @@ impl Writer<'_> {
                 return Ok(());
             }
         }
-        // The kernel tells by the mode which interrupts it manages itself; other modes are of no use.
+        // The mode shows which interrupts the kernel manages itself; other modes are not needed.
         let mode = if path.ends_with("/smp_affinity") {
             self.root.mode(path).ok().flatten()
         } else {
@@ -203,7 +203,7 @@ impl Writer<'_> {
         self.archive.file(path, mode.unwrap_or(0o444), &self.content)
     }
 
-    /// What the kernel said about its boot line, where a captured machine has its log.
+    /// Captures the kernel's messages about its boot line, as the log file of the captured machine.
     fn kernel_log(&mut self) -> Result<(), RootError> {
         let messages = match self.root.kernel_log() {
             Ok(Some(messages)) => messages,

@@ -1,4 +1,4 @@
-//! Where cpuset cgroups live on this machine, which exist, and who owns the tree.
+//! Reads the cpuset cgroups of the machine: where they are, which exist, and what manages the tree.
 
 use crate::CpuSet;
 use crate::reading::Reader;
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 /// The cgroup layout as far as CPU isolation needs it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cgroups {
-    /// The hierarchy that has the cpuset controller; `None` where the kernel or the mounts give none.
+    /// The hierarchy with the cpuset controller; `None` if the kernel or the mounts provide none.
     pub cpuset: Option<Hierarchy>,
     /// Every mounted hierarchy: path and controllers (`["name=systemd"]`, `[]` for v2).
     pub mounts: Vec<(Version, String, Vec<String>)>,
-    /// Who manages the tree, as far as the machine shows it.
+    /// The managers of the tree, as far as they are visible.
     pub owners: Vec<Owner>,
 }
 
 impl Cgroups {
-    /// The layout alone, of the several hundred files of [`crate::Machine::read`] only those that it needs.
+    /// Reads only the layout: just the files it needs, not the several hundred of [`crate::Machine::read`].
     #[must_use]
     pub fn read(root: &Root) -> Cgroups {
         read(&Reader::new(root))
@@ -34,14 +34,14 @@ pub enum Version {
     V2,
 }
 
-/// The hierarchy that holds the cpuset controller.
+/// The hierarchy with the cpuset controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hierarchy {
     /// v1 or v2.
     pub version: Version,
     /// Where it is mounted, for example `/sys/fs/cgroup/cpuset`.
     pub mount: String,
-    /// What stands before the file names: `cpuset.`, or empty for a v1 mount with `noprefix`.
+    /// The prefix of the file names: `cpuset.`, or empty for a v1 mount with `noprefix`.
     pub prefix: String,
     /// Whether the mount is read-only.
     pub read_only: bool,
@@ -58,7 +58,7 @@ pub struct Partition {
     pub name: String,
     /// v1 or v2.
     pub version: Version,
-    /// `cpuset.cpus`; empty on v2 means "as the parent"; `None` where the controller is not enabled.
+    /// `cpuset.cpus`; empty on v2 means "as the parent"; `None` if the controller is not enabled.
     pub cpus: Option<CpuSet>,
     /// `cpuset.cpus.effective` or `cpuset.effective_cpus`.
     pub effective_cpus: Option<CpuSet>,
@@ -92,13 +92,13 @@ pub enum Owner {
     Partrt,
 }
 
-/// More cpuset cgroups than this are not read; no machine has them.
+/// Maximum number of cpuset cgroups to read; no machine has more.
 const MAX_SETS: usize = 65_536;
 
-/// A mounted file system, as `/proc/self/mountinfo` or `/proc/mounts` tells.
+/// A mounted file system, as listed in `/proc/self/mountinfo` or `/proc/mounts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Where.
+    /// The mount point.
     pub path: String,
     /// Type: `cgroup`, `cgroup2`, `cpuset` ...
     pub kind: String,
@@ -108,7 +108,7 @@ pub struct Mount {
     pub root: String,
 }
 
-/// Parses `/proc/self/mountinfo` (`fs/proc_namespace.c: show_mountinfo`). Lines of another form are left out.
+/// Parses `/proc/self/mountinfo` (`fs/proc_namespace.c: show_mountinfo`). Malformed lines are skipped.
 #[must_use]
 pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
     let mount = |line: &str| {
@@ -142,7 +142,7 @@ pub fn parse_mounts(text: &str) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// Spaces and the like stand as `\040` in mount paths (`mangle_path`).
+/// Spaces and similar characters are written as `\040` in mount paths (`mangle_path`).
 fn unescape(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -170,7 +170,7 @@ impl Mount {
         self.options.iter().any(|one| one == option)
     }
 
-    /// v1 controllers (and names) of a cgroup mount; the other options are those of any file system.
+    /// v1 controllers (and names) of a cgroup mount, without the generic mount options.
     fn controllers(&self) -> Vec<String> {
         const PLAIN: [&str; 8] = [
             "rw",
@@ -223,14 +223,14 @@ pub(crate) fn read(reader: &Reader) -> Cgroups {
     }
 }
 
-/// The controller is in one hierarchy only: where v1 has it mounted, v2 does not have it.
+/// A controller is in one hierarchy only: if v1 has it mounted, v2 does not have it.
 fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
     let has_cpuset = |mount: &&Mount| match mount.kind.as_str() {
         "cpuset" => true,
         "cgroup" => mount.has("cpuset"),
         _ => false,
     };
-    // Several mounts may show it: one of the whole tree that can be written is the best.
+    // Several mounts may show it: prefer a writable one of the whole tree.
     let rank = |mount: &&Mount| (mount.has("ro"), mount.root != "/");
     let v1 = mounts
         .iter()
@@ -273,7 +273,7 @@ fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
     Some(hierarchy)
 }
 
-/// Walks the tree without recursion: whoever may make cgroups may nest them deep.
+/// Walks the tree without recursion: an untrusted user may nest cgroups deeply.
 fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
     let mut sets = Vec::new();
     let mut pending = vec!["/".to_owned()];
@@ -281,7 +281,7 @@ fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
         let below = if name == "/" { "" } else { name.as_str() };
         let dir = format!("{}{below}", hierarchy.mount);
         let set = read_set(reader, hierarchy, name.clone(), &dir);
-        // On v2 a cgroup without the controller has no cpuset below it either.
+        // On v2, a cgroup without the controller has no cpuset below it either.
         let is_enabled = below.is_empty() || set.cpus.is_some();
         if !is_enabled {
             continue;
@@ -300,7 +300,7 @@ fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
     sets
 }
 
-/// The files of one set, read again by whoever has changed it.
+/// Reads the files of one set, again after a change.
 pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir: &str) -> Partition {
     let path = |file: &str| format!("{dir}/{}{file}", hierarchy.prefix);
     let mut set = Partition {
@@ -329,7 +329,7 @@ pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir
     set
 }
 
-/// Reads one cpuset again; `None` when it is gone.
+/// Reads one cpuset again; `None` if it no longer exists.
 #[must_use]
 pub fn read_partition(root: &root::Root, hierarchy: &Hierarchy, name: &str) -> Option<Partition> {
     let reader = Reader::new(root);
@@ -348,7 +348,7 @@ fn find_owners(
     if is_init || reader.kind("/run/systemd/system").is_some() {
         owners.push(Owner::Systemd);
     }
-    // Managers show by the names of their groups, in the cpuset hierarchy or any other.
+    // Managers are recognized by the names of their groups, in the cpuset hierarchy or any other.
     let mut names: Vec<String> = Vec::new();
     for (_, mount, _) in mounts {
         for top in reader.dirs(mount).unwrap_or_default() {
@@ -388,8 +388,8 @@ impl Hierarchy {
         self.sets.iter().find(|set| set.name == name)
     }
 
-    /// The path of a file of a set: `("/rt", "cpus")` gives `/sys/fs/cgroup/cpuset/rt/cpuset.cpus`. Files of
-    /// the cgroup itself (`cgroup.procs`, `tasks`) have no prefix and are not made with this.
+    /// The path of a file of a set: `("/rt", "cpus")` gives `/sys/fs/cgroup/cpuset/rt/cpuset.cpus`. Not for files of
+    /// the cgroup itself (`cgroup.procs`, `tasks`), which have no prefix.
     #[must_use]
     pub fn file(&self, name: &str, file: &str) -> String {
         format!("{}/{}{file}", self.dir(name), self.prefix)
@@ -403,8 +403,8 @@ impl Hierarchy {
 }
 
 impl Partition {
-    /// Whether it takes its CPUs from the rest, or was asked to: a v2 partition, valid or not, or a v1 set
-    /// below the root without load balancing.
+    /// Whether it takes its CPUs from the rest, or should: a v2 partition, valid or not, or a v1 set below the root
+    /// without load balancing.
     #[must_use]
     pub fn takes_cpus(&self) -> bool {
         match self.version {

@@ -1,15 +1,15 @@
-//! The kernel command line as the kernel splits it: quotes, `--`, repeated parameters.
+//! Splits the kernel command line as the kernel does: quotes, `--`, repeated parameters.
 
 /// The kernel's boot line (`/proc/cmdline`), split as the kernel splits it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
-    /// The line as found, without the final newline.
+    /// The original line, without the final newline.
     pub text: String,
-    /// The kernel's parameters in order; what follows ` -- ` belongs to init and is left out.
+    /// The kernel's parameters in order, without those after ` -- `, which belong to init.
     pub parameters: Vec<Parameter>,
 }
 
-/// The longest line, in bytes: `COMMAND_LINE_SIZE` is 4096 at most, and a boot configuration may add 32767 (`XBC_DATA_MAX`).
+/// Maximum length in bytes: `COMMAND_LINE_SIZE` is 4096 at most, and a boot configuration may add 32767 (`XBC_DATA_MAX`).
 pub const MOST_LINE: usize = 40 << 10;
 
 /// One parameter.
@@ -38,23 +38,22 @@ impl Cmdline {
             .find(|parameter| same_name(&parameter.name, name))
     }
 
-    /// Whether the parameter is there, with or without a value.
+    /// Whether the parameter is present, with or without a value.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.last(name).is_some()
     }
 }
 
-/// Whether the kernel takes two parameter names as the same: it does not tell `-` from `_`
-/// (`kernel/params.c`, `parameq`).
+/// Whether the kernel considers two parameter names the same: it treats `-` and `_` as equal (`kernel/params.c`, `parameq`).
 #[must_use]
 pub fn same_name(one: &str, other: &str) -> bool {
     let plain = |byte: u8| if byte == b'-' { b'_' } else { byte };
     one.len() == other.len() && one.bytes().map(plain).eq(other.bytes().map(plain))
 }
 
-/// Splits a boot line as `lib/cmdline.c: next_arg` does: at white space outside double quotes, with quotes
-/// taken off around a value or around a whole parameter. A bare `--` ends the kernel's part.
+/// Splits a boot line as `lib/cmdline.c: next_arg` does: at white space outside double quotes. Quotes around a value or
+/// around a whole parameter are removed. A bare `--` ends the kernel's part.
 #[must_use]
 pub fn parse_cmdline(text: &str) -> Cmdline {
     let text = text.trim_end_matches(['\n', '\0']);
@@ -68,7 +67,7 @@ pub fn parse_cmdline(text: &str) -> Cmdline {
     }
 }
 
-/// The words of a boot line as written, quotes and all, also those behind `--`.
+/// The words of a boot line as written, with quotes, including those after `--`.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -88,13 +87,13 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 impl Parameter {
-    /// One word of a boot line.
+    /// Parses one word of a boot line.
     #[must_use]
     pub fn parse(word: &str) -> Parameter {
         split_parameter(word)
     }
 
-    /// Whether this is the bare `--`, behind which everything belongs to init.
+    /// Whether this is the bare `--`, after which everything belongs to init.
     #[must_use]
     pub fn ends_the_kernels_part(&self) -> bool {
         self.value.is_none() && self.name == "--"
@@ -106,7 +105,7 @@ fn split_parameter(word: &str) -> Parameter {
         Some(inner) => inner.strip_suffix('"').unwrap_or(inner),
         None => word,
     };
-    // A `=` at the very start does not end a name: the kernel takes position 0 as "not found".
+    // A `=` at the very start does not end a name: for the kernel, position 0 means "not found".
     let equals = bare
         .char_indices()
         .skip(1)

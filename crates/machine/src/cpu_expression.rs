@@ -1,7 +1,7 @@
-//! CPU expressions: what every `--cpus` takes. The kernel's lists and masks, and words that name CPUs by where
-//! they stand in the machine, so that nobody has to count bits or read cache files.
+//! Parses CPU expressions, as every `--cpus` accepts them: the kernel's lists and masks, and words that select CPUs by
+//! topology, so that users need not count bits or read cache files.
 //!
-//! An expression is items joined by commas; the result is their union:
+//! An expression is a list of items separated by commas; the result is their union:
 //! - `3`, `2-3`, `0-31:2`, `0-15:1/4`: the kernel's list grammar; `N` is the last CPU, `all` every CPU there is;
 //! - `0x8`, `ff`, `ff,ffffffff`: a hexadecimal mask. Without `0x` it needs a letter, or further groups of eight
 //!   digits, because a bare number is a CPU;
@@ -11,10 +11,10 @@
 
 use crate::{CoreKind, Cpu, CpuId, CpuSet, ParseError, Topology};
 
-/// The words that stand alone.
+/// The words without an argument.
 const PLAIN_WORDS: [&str; 3] = ["online", "performance", "efficiency"];
 
-/// The words that take numbers after a colon.
+/// The words with numbers after a colon.
 const WORDS: [&str; 7] = [
     "package",
     "node",
@@ -27,11 +27,11 @@ const WORDS: [&str; 7] = [
 
 /// Evaluates an expression on a machine. Plain numbers and masks need not exist there.
 ///
-/// `N` and `all` mean the CPUs that are plugged in (the kernel's own `N` counts empty sockets too, which no
-/// user of `--cpus` can want); where that is unknown, the possible ones.
+/// `N` and `all` mean the present CPUs; if those are unknown, the possible ones. The kernel's own `N` counts empty
+/// sockets too, which is never intended in `--cpus`.
 ///
 /// # Errors
-/// An empty or malformed expression, a word that the machine does not know, a place that does not exist.
+/// An empty or malformed expression, a word that does not apply to the machine, a place that does not exist.
 pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, ParseError> {
     let text = expression.trim();
     if text.is_empty() {
@@ -73,7 +73,7 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
     Ok(set)
 }
 
-/// Every CPU that is plugged in; else every possible one; `None` where the machine tells neither.
+/// Every present CPU; else every possible one; `None` if both are unknown.
 fn known_cpus(topology: &Topology) -> Option<CpuSet> {
     let listed: CpuSet = topology.cpus.iter().map(|cpu| cpu.id).collect();
     let present = listed

@@ -1,4 +1,4 @@
-//! Sets of CPUs in the kernel's own notations: lists (`0-3,8,0-31:2/8`) and hexadecimal masks (`ff,ffffffff`).
+//! Represents sets of CPUs in the kernel's notations: lists (`0-3,8,0-31:2/8`) and hexadecimal masks (`ff,ffffffff`).
 //!
 //! A set knows nothing about the host: the width that `N`, `all` and mask printing need is an argument.
 
@@ -14,8 +14,8 @@ pub struct CpuSet {
 }
 
 impl CpuSet {
-    /// The largest CPU number that we accept: far above `CONFIG_NR_CPUS` of any distribution (8192), low
-    /// enough that a hostile list cannot eat the memory.
+    /// The largest CPU number that we accept: far above `CONFIG_NR_CPUS` of any distribution (8192), low enough that a
+    /// malicious list cannot exhaust memory.
     pub const MAX_CPU: u32 = units::MAX_CPU;
 
     /// The empty set.
@@ -32,8 +32,8 @@ impl CpuSet {
         set
     }
 
-    /// The set of these words: CPU `n` is bit `n % 64` of word `n / 64`, as the affinity calls have it. The allocation
-    /// of the former set is used again.
+    /// Sets the members from words: CPU `n` is bit `n % 64` of word `n / 64`, as in the affinity system calls. The
+    /// existing allocation is reused.
     pub fn set_words(&mut self, words: &[u64]) {
         let top = words
             .iter()
@@ -44,19 +44,18 @@ impl CpuSet {
     }
 
     /// Parses the kernel's list grammar (`lib/bitmap-str.c`, `bitmap_parselist`): numbers, ranges, and groups
-    /// `first-last:used/group`. Besides, `first-last:2` for every second, which the kernel refuses: what we
-    /// print is never in that form. White space around commas and at the ends is accepted, and so are the
-    /// empty text and the kernel's `(null)`. The kernel also skips repeated commas; here they are errors,
-    /// because a person who writes them has lost a number.
+    /// `first-last:used/group`. It also accepts `first-last:2` for every second CPU, which the kernel refuses; we never print
+    /// that form. White space around commas and at the ends is accepted, and so are the empty text and the kernel's `(null)`.
+    /// The kernel also skips repeated commas; here they are errors, because they usually mean a missing number.
     ///
     /// # Errors
-    /// Text that is no list, a reversed range, a used count of 0 or above its group, a number above
+    /// Text that is not a list, a reversed range, a used count of 0 or above its group, a number above
     /// [`CpuSet::MAX_CPU`]. `N` and `all` need [`CpuSet::parse_list_of`].
     pub fn parse_list(text: &str) -> Result<CpuSet, ParseError> {
         parse_list(text, None)
     }
 
-    /// As [`CpuSet::parse_list`], where `N` is the last of `possible` and `all` is `possible` (5.12 and later).
+    /// As [`CpuSet::parse_list`]; `N` is the last of `possible` and `all` is `possible` (5.12 and later).
     ///
     /// # Errors
     /// As [`CpuSet::parse_list`].
@@ -64,10 +63,10 @@ impl CpuSet {
         parse_list(text, Some(possible))
     }
 
-    /// Parses a mask: hexadecimal, with or without `0x`, in groups of up to 32 bits set apart by commas.
+    /// Parses a mask: hexadecimal, with or without `0x`, in comma-separated groups of up to 32 bits.
     ///
     /// # Errors
-    /// Text that is no mask, or a bit above [`CpuSet::MAX_CPU`].
+    /// Text that is not a mask, or a bit above [`CpuSet::MAX_CPU`].
     pub fn parse_mask(text: &str) -> Result<CpuSet, ParseError> {
         let wanted = "a CPU mask";
         let body = text.trim();
@@ -111,7 +110,7 @@ impl CpuSet {
         Ok(set)
     }
 
-    /// The mask as the kernel prints it for a machine of `width` CPUs: groups of 8 digits, all of them.
+    /// The mask as the kernel prints it on a machine with `width` CPUs: all groups, with 8 digits each.
     #[must_use]
     pub fn to_mask(&self, width: u32) -> String {
         let top = self.last().map_or(0, |cpu| cpu.0 + 1).max(width).max(1);
@@ -140,7 +139,7 @@ impl CpuSet {
         self.words[word] |= 1 << (cpu.0 % 64);
     }
 
-    /// Adds `first..=last`, by words: a text of many wide ranges must not take a step for each CPU.
+    /// Adds `first..=last` by words: a text with many wide ranges must not cost one step per CPU.
     fn insert_range(&mut self, first: u32, last: u32) {
         if first > last {
             return;
@@ -196,7 +195,7 @@ impl CpuSet {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether there is no member.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()

@@ -1,5 +1,5 @@
-//! Where a device is: which memory node, which CPUs are near. `numa_node` and `local_cpulist` of the device or
-//! of the nearest one above it (`drivers/base/core.c`, `drivers/pci/pci-sysfs.c`).
+//! Locates a device: its memory node and the CPUs near it, from `numa_node` and `local_cpulist` of the device or of its
+//! nearest ancestor that has them (`drivers/base/core.c`, `drivers/pci/pci-sysfs.c`).
 
 mod mounts;
 mod names;
@@ -10,25 +10,25 @@ use crate::links::real;
 use crate::reading::Reader;
 use root::Root;
 
-/// What the machine tells about the place of a device.
+/// The location of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Locality {
-    /// As the user called it.
+    /// The name given by the user.
     pub name: String,
-    /// Its directory below `/sys/devices`, or as close to it as the links lead.
+    /// Its directory below `/sys/devices`, or as far as the links can be resolved.
     pub path: String,
-    /// `numa_node`; `None` also where the kernel says -1.
+    /// `numa_node`; `None` also if the kernel reports -1.
     pub node: Option<u32>,
     /// `local_cpulist`.
     pub cpus: Option<CpuSet>,
     /// Whether it is below `/sys/devices/virtual`: a bridge, a loop device.
     pub is_virtual: bool,
-    /// Names of the devices that it is made of: the disks of a volume, the cards of a bond. Its place is theirs,
-    /// where they agree.
+    /// Names of the devices that it consists of: the disks of a volume, the cards of a bond. Its location is theirs if
+    /// they agree.
     pub parts: Vec<String>,
 }
 
-/// A name that leads to no device.
+/// A name that belongs to no device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no device `{name}`: {why}")]
 pub struct NoDevice {
@@ -38,12 +38,11 @@ pub struct NoDevice {
     pub why: String,
 }
 
-/// Finds a device by the name of a network interface (`eth0`), a disk or partition (`nvme0n1`), a PCI address
-/// (`0000:3b:00.0`, `3b:00.0`), any other class or bus, a path below `/dev` or `/sys`, or any other path, which means
-/// the disk that holds it.
+/// Finds a device by the name of a network interface (`eth0`), a disk or partition (`nvme0n1`), a PCI address (`0000:3b:00.0`,
+/// `3b:00.0`), any other class or bus, a path below `/dev` or `/sys`, or any other path, which means the disk that holds it.
 ///
 /// # Errors
-/// [`NoDevice`] when nothing of that name is there.
+/// [`NoDevice`] if nothing with this name exists.
 pub fn locate(root: &Root, name: &str) -> Result<Locality, NoDevice> {
     let reader = Reader::new(root);
     let missing = |why: String| NoDevice {
@@ -66,7 +65,7 @@ pub fn locate(root: &Root, name: &str) -> Result<Locality, NoDevice> {
     Ok(device)
 }
 
-/// The place of one device directory, from the nearest one above it that tells.
+/// The location of one device directory, from its nearest ancestor that has one.
 fn of_directory(root: &Root, reader: &Reader, found: &str) -> Locality {
     let path = real(root, format!("{found}/-")).and_then(|path| path.strip_suffix("/-").map(str::to_owned));
     let path = path.unwrap_or_else(|| found.to_owned());
@@ -78,7 +77,7 @@ fn of_directory(root: &Root, reader: &Reader, found: &str) -> Locality {
         path: path.clone(),
         parts: Vec::new(),
     };
-    // A disk or an interface itself has no place; the controller above it has.
+    // A disk or an interface itself has no location; the controller above it has.
     let mut at = path.as_str();
     while at.len() > "/sys/devices".len() && device.node.is_none() {
         let (node, cpus) = place_of(reader, at);
@@ -86,7 +85,7 @@ fn of_directory(root: &Root, reader: &Reader, found: &str) -> Locality {
         device.cpus = device.cpus.or(cpus);
         at = at.rsplit_once('/').map_or("", |(above, _)| above);
     }
-    // Where the capture did not keep where the interface really is, the link beside it still leads there.
+    // If the capture does not contain the interface's real directory, the link next to it still leads there.
     if device.node.is_none() && device.cpus.is_none() {
         (device.node, device.cpus) = place_of(reader, &format!("{path}/device"));
     }

@@ -1,13 +1,13 @@
-//! Why a text of the kernel or of the user could not be read.
+//! Defines the error for a text of the kernel or of the user that cannot be parsed.
 
-/// A text that does not have the wanted form.
+/// A text that does not have the expected format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {wanted}: {why}")]
 pub struct ParseError {
-    /// The text, shortened when long.
+    /// The text, shortened if it is long.
     pub text: String,
-    /// The form that was wanted: `a CPU list`, `a CPU mask`, `a number` ...
+    /// The expected format: `a CPU list`, `a CPU mask`, `a number` ...
     pub wanted: &'static str,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! Interrupts that have a number: names, affinities, counts. `/proc/interrupts`, `/proc/irq/N/*`.
+//! Reads numbered interrupts: names, affinities, counts. Sources: `/proc/interrupts`, `/proc/irq/N/*`.
 
 mod immovable;
 
@@ -14,42 +14,42 @@ use std::collections::HashSet;
 pub struct Interrupt {
     /// Its number.
     pub irq: u32,
-    /// Names of its actions, joined by `,`; empty when nobody has requested it.
+    /// Names of its actions, joined by `,`; empty if no driver has requested it.
     pub name: String,
     /// Chip and trigger as printed (`PCI-MSIX-0000:00:02.0   1-edge`).
     pub chip: String,
-    /// `smp_affinity_list`: what was asked for.
+    /// `smp_affinity_list`: the requested CPUs.
     pub affinity: Option<CpuSet>,
     /// `effective_affinity_list`: where it fires.
     pub effective: Option<CpuSet>,
-    /// Whether the kernel manages the mask itself and refuses ours; `None` is unknown without trying.
+    /// Whether the kernel manages the mask itself and refuses ours; `None` is unknown without an attempt.
     pub managed: Option<bool>,
-    /// Whether the kernel accepts a mask from user space; `None` where the kernel does not show it.
+    /// Whether the kernel accepts a mask from user space; `None` if the kernel does not show it.
     pub settable: Option<bool>,
-    /// Whether the kernel has marked it as one that each CPU has for itself; [`Interrupt::is_per_cpu`] knows more.
+    /// Whether the kernel has marked it as per-CPU; [`Interrupt::is_per_cpu`] considers more evidence.
     pub per_cpu: bool,
-    /// Counts since boot of the CPUs that are not zero, ascending.
+    /// Nonzero counts since boot by CPU, ascending.
     pub counts: Vec<(u32, u64)>,
 }
 
-/// The kernel shows with the mode of `smp_affinity` whether it lets us write it (present in 6.12, absent in 6.1).
+/// First version in which the mode of `smp_affinity` shows whether it is writable (present in 6.12, absent in 6.1).
 const MODE_TELLS_SINCE: (u32, u32) = (6, 12);
 
-/// Every numbered interrupt, by number. `None` where the machine shows none at all.
+/// Every numbered interrupt, by number. `None` if the machine shows none at all.
 ///
-/// `version` is the kernel's: from 6.12 on it tells by the mode of a file which interrupts it manages itself.
+/// `version` is the kernel's: from 6.12 on the mode of a file shows which interrupts the kernel manages itself.
 #[must_use]
 pub fn read(root: &Root, version: Option<(u32, u32)>) -> Option<Vec<Interrupt>> {
     read_all(&Reader::new(root), version)
 }
 
-/// Affinities and counts of one interrupt; `None` when the machine has none of that number.
+/// Affinities and counts of one interrupt; `None` if the number does not exist.
 #[must_use]
 pub fn read_one(root: &Root, irq: u32) -> Option<Interrupt> {
     read_one_of(root, irq, None)
 }
 
-/// As [`read_one`], and whether the kernel manages its mask, where a kernel of that version tells.
+/// As [`read_one`], and whether the kernel manages its mask, if a kernel of that version shows it.
 #[must_use]
 pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option<Interrupt> {
     let reader = Reader::new(root);
@@ -71,7 +71,7 @@ pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option
     Some(interrupt)
 }
 
-/// Parses `/proc/interrupts` (`kernel/irq/proc.c: show_interrupts`); rows without a number are left out.
+/// Parses `/proc/interrupts` (`kernel/irq/proc.c: show_interrupts`); rows without a number are skipped.
 #[must_use]
 pub fn parse_interrupts(text: &str) -> Vec<Interrupt> {
     let mut table = Table::default();
@@ -118,15 +118,15 @@ fn read_affinity(reader: &Reader, interrupt: &mut Interrupt, version: Option<(u3
     {
         interrupt.take_mode(mode & 0o222 != 0);
     }
-    // Flags say more than the mode: read them where the mode shows nothing, and where it leaves the reason open.
+    // Flags are more precise than the mode: read them if the mode shows nothing or leaves the reason open.
     if has_debug && interrupt.settable != Some(true) {
         let flags = reader.text(&format!("/sys/kernel/debug/irq/irqs/{}", interrupt.irq));
         flags.iter().for_each(|flags| interrupt.take_flags(flags));
     }
 }
 
-/// `/proc/interrupts` line by line: it has a column for every online CPU, so on a machine with 1,024 CPUs and
-/// 10,000 interrupts it is 110 MB of mostly zeros.
+/// Parses `/proc/interrupts` line by line: it has a column for every online CPU, so with 1,024 CPUs and 10,000
+/// interrupts it is 110 MB of mostly zeros.
 #[derive(Default)]
 struct Table {
     /// Which CPU a column belongs to.
@@ -147,7 +147,7 @@ impl Table {
         }
         let mut at = used + 1;
         let mut counts = Vec::new();
-        // The counts are right-aligned numbers; the first word that is none begins the chip's name.
+        // The counts are right-aligned numbers; the first other word starts the chip's name.
         for &cpu in &self.columns {
             while line.get(at) == Some(&b' ') {
                 at += 1;
@@ -195,8 +195,8 @@ fn leading_number(text: &[u8]) -> Option<(u64, usize)> {
     (used > 0).then_some((value, used))
 }
 
-/// The chip with its pin and trigger, and the names of the actions. The kernel pads the former and puts two
-/// spaces before the latter; without an action the padding ends the line.
+/// The chip with its pin and trigger, and the names of the actions. The kernel pads the former and puts two spaces
+/// before the latter; without an action the padding ends the line.
 fn split_tail(tail: &[u8]) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
     let gap = tail.windows(2).rposition(|pair| pair == b"  ");

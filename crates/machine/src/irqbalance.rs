@@ -1,9 +1,9 @@
-//! irqbalance, the daemon that spreads interrupts: where it listens, and what it says of itself.
+//! Finds the socket of irqbalance, the daemon that distributes interrupts, and parses its answers.
 //!
-//! Seen on 1.9.2 of Debian 12, and in its manual page (irqbalance(1), section API). `setup` answers
-//! `SLEEP 10 [IRQ n LOAD n DIFF n CLASS n ...] BANNED 00000008`: seconds between two looks, banned interrupts, banned
-//! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges); `settings cpus NULL`
-//! makes it go back to what it found at its start. Both are taken at the next look, and `BANNED` shows them from then on.
+//! Source: version 1.9.2 of Debian 12, and its manual page (irqbalance(1), section API). The answer to `setup` is
+//! `SLEEP 10 [IRQ n LOAD n DIFF n CLASS n ...] BANNED 00000008`: seconds between two scans, banned interrupts, banned
+//! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges).
+//! `settings cpus NULL` restores those found at start. Both take effect at the next scan; from then on `BANNED` shows them.
 
 mod arguments;
 mod configured;
@@ -19,21 +19,21 @@ pub use configured::{ConfiguredBan, Unjudged};
 pub(crate) use configured::{configured, environment_files, unjudged};
 pub(crate) use service::patterns as unit_patterns;
 
-/// What irqbalance answers to `setup`.
+/// The answer of irqbalance to `setup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Seconds between two looks at the interrupts.
+    /// Seconds between two scans of the interrupts.
     pub interval_s: u64,
-    /// CPUs that get no interrupt, as it has known them since its last look.
+    /// CPUs that get no interrupt, as of its last scan.
     pub banned: CpuSet,
 }
 
 /// Directory of its sockets.
 const SOCKETS: &str = "/run/irqbalance";
-/// Names without a file.
+/// The list of abstract socket names, which have no file.
 const ABSTRACT: &str = "/proc/net/unix";
 
-/// Parses an answer to `setup`; `None` for text of another form.
+/// Parses an answer to `setup`; `None` for text in another format.
 #[must_use]
 pub fn parse_setup(answer: &str) -> Option<Setup> {
     let after = |word: &str| {
@@ -46,8 +46,8 @@ pub fn parse_setup(answer: &str) -> Option<Setup> {
     })
 }
 
-/// Where the irqbalance with this process number listens: in a file, and where it could make none (and before 1.5) by
-/// a name, which some versions fill up with zeros.
+/// The socket addresses of the irqbalance with this process number: a file; or an abstract name if it could create none
+/// (and before 1.5), which some versions pad with zeros.
 #[must_use]
 pub fn addresses(pid: u32) -> [Address; 3] {
     let name = socket_name(pid);
@@ -70,8 +70,8 @@ pub fn is_running(root: &Root, daemon: TaskKey) -> bool {
     crate::tasks::read_one(root, daemon.tid).is_some_and(|task| task.key == daemon && task.state != 'Z')
 }
 
-/// The interrupts that the running irqbalance never places, by its command line: those of `--banirq`, and of PCI devices whose
-/// driver `--banmod` names. Empty where the command line cannot be read.
+/// The interrupts that the running irqbalance never places, by its command line: those of `--banirq`, and of PCI
+/// devices whose driver is named by `--banmod`. Empty if the command line cannot be read.
 #[must_use]
 pub fn left_alone(root: &Root, daemon: &Task) -> BTreeSet<u32> {
     arguments::left_alone(root, daemon.pid)
@@ -103,8 +103,8 @@ pub(crate) fn sockets(reader: &Reader) -> Vec<String> {
     names
 }
 
-/// The CPUs that it bans by itself: those of its environment, else those of the boot line. `None` where the
-/// environment cannot be read.
+/// The CPUs that it bans by itself: those of its environment, else those of the boot line. `None` if the environment
+/// cannot be read.
 #[must_use]
 pub fn own_bans(root: &Root, daemon: TaskKey) -> Option<CpuSet> {
     let environment = root.text(&format!("/proc/{}/environ", daemon.tid)).ok()??;

@@ -1,10 +1,10 @@
-//! What is isolated already, by boot line or at run time.
+//! Reads what is already isolated, by boot line or at run time.
 
 use crate::reading::Reader;
 use crate::{Cgroups, Cmdline, CpuSet, Hierarchy, Kernel, Partition, Topology, Version};
 use std::collections::BTreeMap;
 
-/// Isolation in force, as the kernel's files tell it. `None` is unknown.
+/// Active isolation, as shown by the kernel's files. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
     /// `/sys/devices/system/cpu/isolated`: scheduler domains, boot value only.
@@ -13,7 +13,7 @@ pub struct Isolation {
     pub nohz_full: Option<CpuSet>,
     /// From `rcu_nocbs=` united with `nohz_full`.
     pub rcu_nocbs: Option<CpuSet>,
-    /// From `irqaffinity=`; what later interrupts start with is `default_smp_affinity`.
+    /// From `irqaffinity=`; the initial value for later interrupts is `default_smp_affinity`.
     pub irqaffinity: Option<CpuSet>,
     /// `/proc/irq/default_smp_affinity`.
     pub default_smp_affinity: Option<CpuSet>,
@@ -23,19 +23,19 @@ pub struct Isolation {
     pub cpuset_isolated: Option<CpuSet>,
     /// Cpusets that take CPUs from the rest: v2 partitions, v1 sets without load balancing.
     pub partitions: Vec<Partition>,
-    /// Online CPUs that systemd's `AllowedCPUs=` keeps services and sessions off: those that `cpuset.cpus` of system.slice,
-    /// user.slice and init.scope leave (v2). `None` where one of the three has no list, and where no CPU is left.
+    /// Online CPUs that systemd's `AllowedCPUs=` keeps services and sessions off: those outside `cpuset.cpus` of
+    /// system.slice, user.slice and init.scope (v2). `None` if one of the three has no list, or if no CPU is left.
     pub kept_free: Option<CpuSet>,
 }
 
-/// What systemd puts everything into that it starts, but for virtual machines and containers.
+/// The groups in which systemd starts everything, except virtual machines and containers.
 const SLICES: [&str; 3] = ["/system.slice", "/user.slice", "/init.scope"];
 
-/// Reads what is isolated, given what was read before it.
+/// Reads what is isolated, using what was read before.
 pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroups: &Cgroups) -> Isolation {
     let nohz_full = reader.list("/sys/devices/system/cpu/nohz_full").or_else(|| {
-        // Without the option there is no file, and no such CPU: known where the configuration is, or where
-        // nobody asked for one.
+        // Without the option there is no file, and no such CPU. That is known if the configuration is, or if the boot
+        // line does not request any.
         let lacks = kernel
             .config
             .as_ref()
@@ -66,7 +66,7 @@ pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroup
     }
 }
 
-/// On v2 the list of a set bounds every task below it, and an empty one bounds nothing (`kernel/cgroup/cpuset.c`,
+/// On v2 the list of a set limits every task below it, and an empty list limits nothing (`kernel/cgroup/cpuset.c`,
 /// `update_cpumasks_hier`).
 fn kept_free(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
     if hierarchy.version != Version::V2 {
@@ -84,7 +84,7 @@ fn kept_free(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
     (!free.is_empty()).then_some(free)
 }
 
-/// The kernel unites `rcu_nocbs=` with the `nohz_full` CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`). It has no file for
+/// The kernel merges `rcu_nocbs=` with the `nohz_full` CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`). No file shows
 /// the result.
 fn read_rcu_nocbs(
     reader: &Reader,
@@ -111,14 +111,14 @@ fn read_irqaffinity(reader: &Reader, kernel: &Kernel, topology: &Topology) -> Op
     let line = kernel.cmdline.as_ref()?;
     let asks = line.last("irqaffinity").is_some_and(|word| word.value.is_some());
     let mut asked = boot_list(reader, line, "irqaffinity", topology)?;
-    // An empty list leaves this CPU alone.
+    // An empty list leaves only this CPU.
     if asks {
         asked.insert(topology.boot_cpu?);
     }
     Some(asked)
 }
 
-/// The CPU list of a boot parameter; empty without the parameter or without a value, `None` when not understood.
+/// The CPU list of a boot parameter; empty without the parameter or without a value, `None` if it does not parse.
 fn boot_list(reader: &Reader, line: &Cmdline, name: &str, topology: &Topology) -> Option<CpuSet> {
     let Some(value) = line.last(name).and_then(|parameter| parameter.value.as_deref()) else {
         return Some(CpuSet::new());

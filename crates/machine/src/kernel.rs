@@ -1,4 +1,4 @@
-//! The kernel itself: release, preemption model, configuration, boot line.
+//! Reads the kernel itself: release, preemption model, configuration, boot line.
 
 use crate::cmdline::MOST_LINE;
 use crate::reading::Reader;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What runs the machine.
+/// The running kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// `/proc/sys/kernel/osrelease`.
     pub release: Option<String>,
     /// Major and minor number taken from the release.
     pub version: Option<(u32, u32)>,
-    /// Who may be interrupted where.
+    /// The preemption model.
     pub preemption: Option<Preemption>,
     /// The boot line.
     pub cmdline: Option<Cmdline>,
-    /// Configuration (`CONFIG_X` -> `y`, `m`, text), from `/proc/config.gz` or `/boot/config-RELEASE`; `None`
-    /// where neither is there. An option that is not set has no entry.
+    /// Configuration (`CONFIG_X` -> `y`, `m`, text), from `/proc/config.gz` or `/boot/config-RELEASE`; `None` if
+    /// neither exists. An option that is not set has no entry.
     pub config: Option<Arc<BTreeMap<String, String>>>,
     /// `/proc/sys/kernel/random/boot_id`.
     pub boot_id: Option<String>,
@@ -73,19 +73,19 @@ pub(crate) fn read(reader: &Reader) -> Kernel {
 }
 
 impl Kernel {
-    /// As [`since`], of this kernel.
+    /// As [`since`], for this kernel.
     #[must_use]
     pub fn since(&self, wanted: (u32, u32)) -> Option<bool> {
         since(self.release.as_deref(), self.version, wanted)
     }
 
-    /// Whether it is known not to take `isolcpus=managed_irq`, which came with 5.6 (`kernel/sched/isolation.c`).
+    /// Whether it is known not to support `isolcpus=managed_irq`, which was added in 5.6 (`kernel/sched/isolation.c`).
     #[must_use]
     pub fn lacks_managed_irq(&self) -> bool {
         self.since((5, 6)) == Some(false)
     }
 
-    /// Whether it is older than every kernel that we know.
+    /// Whether it is older than every supported kernel.
     #[must_use]
     pub fn is_unsupported(&self) -> bool {
         self.version.is_some_and(|version| version < OLDEST)
@@ -95,12 +95,12 @@ impl Kernel {
 /// The oldest kernel whose files and defaults are known here.
 pub const OLDEST: (u32, u32) = (4, 14);
 
-/// Whether a kernel is at least this new in what it can do: `None` when unknown, also for old numbers of distributions that
-/// port features back without changing the number.
+/// Whether a kernel has at least the features of this version; `None` if unknown, also for old version numbers of
+/// distributions that backport features.
 #[must_use]
 pub fn since(release: Option<&str>, own: Option<(u32, u32)>, wanted: (u32, u32)) -> Option<bool> {
     let release = release.unwrap_or_default();
-    // Red Hat, SUSE and NVIDIA keep a number for years.
+    // Red Hat, SUSE and NVIDIA keep a version number for years.
     let ports_back = [".el", "-default", "-tegra"]
         .iter()
         .any(|part| release.contains(part));
@@ -129,7 +129,7 @@ pub fn parse_version(release: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Parses a kernel configuration. Options that are not set have no entry; quotes around text are taken off.
+/// Parses a kernel configuration. Options that are not set have no entry; quotes around text are removed.
 #[must_use]
 pub fn parse_config(text: &str) -> BTreeMap<String, String> {
     let mut options = BTreeMap::new();
@@ -148,9 +148,9 @@ pub fn parse_config(text: &str) -> BTreeMap<String, String> {
     options
 }
 
-/// What the words in `/proc/version` tell about preemption (`init/Makefile`, `preempt-flag`): `PREEMPT_RT` and
-/// a plain `PREEMPT` do (the latter as "full or lazy" from 6.13 on, so not then), `PREEMPT_DYNAMIC` and no word
-/// at all do not.
+/// Derives the preemption model from the words in `/proc/version` (`init/Makefile`, `preempt-flag`). `PREEMPT_RT` is
+/// conclusive, and so is a plain `PREEMPT` before 6.13 (from then on it means "full or lazy"). `PREEMPT_DYNAMIC` and no
+/// word at all are not.
 #[must_use]
 pub fn parse_preemption_words(version: &str, number: Option<(u32, u32)>) -> Option<Preemption> {
     let words: Vec<&str> = version.split_whitespace().collect();
@@ -177,8 +177,8 @@ fn read_config(reader: &Reader, release: Option<&str>) -> Option<BTreeMap<String
     Some(parse_config(&text))
 }
 
-/// From the surest source to the least: files of the running kernel, its version text, and only then what the
-/// boot line and the configuration say that it started with.
+/// From the most to the least reliable source: files of the running kernel, its version text, then the boot line and
+/// the configuration that it started with.
 fn read_preemption(
     reader: &Reader,
     config: Option<&BTreeMap<String, String>>,
@@ -207,7 +207,7 @@ fn read_preemption(
         let asked = cmdline
             .and_then(|line| line.last("preempt"))
             .and_then(|one| one.value.as_deref());
-        // A word that the kernel does not know leaves the configured model in force.
+        // A word that the kernel does not know leaves the configured model active.
         if let Some(model) = asked.and_then(preemption_word) {
             return Some(model);
         }
@@ -235,7 +235,7 @@ fn preemption_word(word: &str) -> Option<Preemption> {
     }
 }
 
-/// The word that stands between two marks: `[none] integrity`, `none (full)`.
+/// The word between two marks: `[none] integrity`, `none (full)`.
 fn marked(text: &str, open: char, close: char) -> Option<String> {
     let (_, after) = text.split_once(open)?;
     after.split_once(close).map(|(word, _)| word.to_owned())

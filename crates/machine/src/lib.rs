@@ -1,7 +1,7 @@
-//! The typed model of a machine: what the kernel's files say, and nothing about what should be done.
+//! Models a machine in types: the contents of the kernel's files, and nothing about what should be done.
 //!
-//! Parsers take text (`parse_*(&str)`), readers take a [`root::Root`]. What a machine does not tell is `None`
-//! (unknown), which is different from empty and from zero.
+//! Parsers take text (`parse_*(&str)`), readers take a [`root::Root`]. Unknown values are `None`, which is different
+//! from empty and from zero.
 
 pub mod capture;
 pub mod cgroups;

@@ -1,11 +1,11 @@
-//! Symbolic links by their text: where a path really is inside a root.
+//! Resolves symbolic links by their text: the real location of a path inside a root.
 
 use root::Root;
 
-/// Links that may follow on each other on the way to one path.
+/// Maximum number of consecutive links on the way to one path.
 const MAX_HOPS: u32 = 8;
 
-/// The path with the links above its last name resolved. `None` for links that go in a circle or climb out.
+/// The path with the links above its last name resolved. `None` for links that form a loop or leave the root.
 pub(crate) fn real(root: &Root, path: String) -> Option<String> {
     let mut path = path;
     for _ in 0..MAX_HOPS {
@@ -22,7 +22,7 @@ pub(crate) fn real(root: &Root, path: String) -> Option<String> {
     None
 }
 
-/// Where a link leads, by its text. `None` for one that climbs out.
+/// The target of a link, by its text. `None` for one that leaves the root.
 pub(crate) fn join(link: &str, target: &str) -> Option<String> {
     let mut names: Vec<&str> = match target.starts_with('/') {
         true => Vec::new(),

@@ -1,4 +1,4 @@
-//! One machine, all its parts.
+//! Combines all parts of one machine.
 
 use crate::irqbalance::{ConfiguredBan, Unjudged};
 use crate::neighbours::{CpuManager, Tuned};
@@ -16,33 +16,33 @@ pub struct Machine {
     pub kernel: Kernel,
     /// CPUs, caches, nodes.
     pub topology: Topology,
-    /// What is isolated already.
+    /// What is already isolated.
     pub isolation: Isolation,
     /// cpuset cgroups.
     pub cgroups: Cgroups,
     /// Names of the sockets on which irqbalance listens; none on a captured machine.
     pub irqbalance_sockets: Vec<String>,
-    /// What its files tell it to ban when it starts.
+    /// The CPUs that its files make it ban when it starts.
     pub irqbalance_bans: Vec<ConfiguredBan>,
-    /// What irqbalance is configured with and what cannot be judged.
+    /// Parts of irqbalance's configuration that cannot be judged.
     pub irqbalance_unjudged: Vec<Unjudged>,
-    /// TuneD's files, where it was ever set up.
+    /// TuneD's files, if TuneD was ever set up.
     pub tuned: Option<Tuned>,
-    /// The state of the kubelet's CPU manager, where there is one.
+    /// The state of the kubelet's CPU manager, if there is one.
     pub cpu_manager: Option<CpuManager>,
-    /// Every thread, by number; `None` until asked for, or where `/proc` shows none.
+    /// Every thread, by number; `None` until requested, or if `/proc` shows none.
     pub tasks: Option<Vec<Task>>,
-    /// Kernel threads and the daemons that isolation has to get along with, where not every thread was asked for.
+    /// Kernel threads and the daemons that isolation must work with, if not every thread was requested.
     pub attendants: Option<Vec<Task>>,
-    /// Every numbered interrupt; `None` until asked for, or unknown.
+    /// Every numbered interrupt; `None` until requested, or unknown.
     pub interrupts: Option<Vec<Interrupt>>,
-    /// What was there but could not be read, so that no verb mistakes it for absent.
+    /// What exists but could not be read, so that no command mistakes it for absent.
     pub unreadable: Vec<Unreadable>,
 }
 
 impl Machine {
-    /// Reads everything but tasks and interrupts. Never fails: what is absent is unknown, and what is there
-    /// but cannot be read is listed in `unreadable`.
+    /// Reads everything except tasks and interrupts. Never fails: what is absent is unknown, and what exists but cannot
+    /// be read is listed in `unreadable`.
     #[must_use]
     pub fn read(root: &Root) -> Machine {
         let reader = Reader::new(root);
@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// Whether this was read from a captured machine, which tells nothing that has to be asked of a running program.
+    /// Whether this was read from a captured machine, where no running program can be queried.
     #[must_use]
     pub fn is_captured(&self) -> bool {
         self.origin == Origin::Captured
@@ -84,7 +84,7 @@ impl Machine {
         self
     }
 
-    /// Adds the few threads that a plan speaks of, or every one where the kernel does not tell which they are.
+    /// Adds the few threads that a plan mentions, or every thread if the kernel does not list them.
     #[must_use]
     pub fn with_attendants(mut self, root: &Root) -> Machine {
         self.attendants = tasks::read_attendants(root);
@@ -94,7 +94,7 @@ impl Machine {
         self
     }
 
-    /// The running irqbalance, where the tasks are known.
+    /// The running irqbalance, if the tasks are known.
     #[must_use]
     pub fn irqbalance(&self) -> Option<&Task> {
         let tasks = self.known_tasks().unwrap_or_default();
@@ -102,20 +102,20 @@ impl Machine {
         tasks.iter().find(is_it)
     }
 
-    /// Whether one of the sockets of irqbalance is that of this process.
+    /// Whether one of the sockets of irqbalance belongs to this process.
     #[must_use]
     pub fn has_irqbalance_socket(&self, pid: u32) -> bool {
         self.irqbalance_sockets.contains(&irqbalance::socket_name(pid))
     }
 
-    /// The threads that are known: all, or the attendants; `None` where nobody asked.
+    /// The known threads: all, or the attendants; `None` if not requested.
     #[must_use]
     pub fn known_tasks(&self) -> Option<&[Task]> {
         self.tasks.as_deref().or(self.attendants.as_deref())
     }
 
-    /// Adds the cgroup of every thread (and the threads, where they are missing): its path in the hierarchy
-    /// that has the cpuset controller, or in the unified one where none has it.
+    /// Adds the cgroup of every thread (and the threads, if they are missing): its path in the hierarchy with the
+    /// cpuset controller, or in the unified one if none has it.
     #[must_use]
     pub fn with_task_cgroups(self, root: &Root) -> Machine {
         let mut machine = if self.tasks.is_none() {
@@ -136,8 +136,8 @@ impl Machine {
         machine
     }
 
-    /// Looks once more at tasks that somebody is to be accused of: who has ended since is left out, and of the others counts
-    /// what is so now. A task that was born or ended while all were read is seen half before and half after.
+    /// Reads tasks again before they are reported. A task that has ended is removed, and for the others the current
+    /// state counts. A task that was created or ended during the first pass is seen in an inconsistent state.
     #[must_use]
     pub fn with_second_look(mut self, root: &Root, is_doubtful: impl Fn(&Task) -> bool) -> Machine {
         let version = self
@@ -170,8 +170,8 @@ impl Machine {
         self
     }
 
-    /// Reads again what is isolated, from the same root: masks of workqueues and of later interrupts are set at run time.
-    /// The kernel, the CPUs and the control groups are those that are known.
+    /// Reads again what is isolated, from the same root: masks of workqueues and of later interrupts can change at run
+    /// time. The kernel, the CPUs and the control groups are not read again.
     #[must_use]
     pub fn with_isolation(mut self, root: &Root) -> Machine {
         let reader = Reader::new(root);
@@ -180,7 +180,7 @@ impl Machine {
         self
     }
 
-    /// Reads again who else sets CPUs and interrupts here, from the same root: irqbalance, TuneD and the kubelet.
+    /// Reads again which other programs set CPUs and interrupts here, from the same root: irqbalance, TuneD and the kubelet.
     #[must_use]
     pub fn with_neighbours(mut self, root: &Root) -> Machine {
         let reader = Reader::new(root);
@@ -193,8 +193,8 @@ impl Machine {
         self
     }
 
-    /// As [`Machine::with_tasks`] and [`Machine::with_interrupts`], both at the same time: on large machines that is
-    /// what reading spends its time on.
+    /// As [`Machine::with_tasks`] and [`Machine::with_interrupts`], both at the same time: on large machines most of
+    /// the reading time is spent there.
     #[must_use]
     pub fn with_tasks_and_interrupts(self, root: &Root) -> Machine {
         let version = self.kernel.version;
@@ -205,7 +205,7 @@ impl Machine {
                 (interrupts, reader.into_unreadable())
             });
             let machine = self.with_tasks(root);
-            // A panic in the other thread would be a bug of ours and goes on here.
+            // A panic in the other thread would be a bug of ours and is propagated.
             let interrupts = interrupts
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -1,4 +1,4 @@
-//! Programs that give CPUs away by plans of their own: TuneD and the kubelet. What their files say.
+//! Reads the files of programs that assign CPUs themselves: TuneD and the kubelet.
 
 mod tuned;
 
@@ -6,17 +6,16 @@ use crate::reading::Reader;
 use crate::{CpuId, CpuSet, Topology};
 use std::collections::BTreeMap;
 
-/// TuneD, as far as its files tell. Whether it runs, the tasks tell.
+/// TuneD, as far as its files show. Whether it runs can be seen from the tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuned {
     /// `/etc/tuned/active_profile`: one name, or several.
     pub profile: String,
-    /// The file that sets `isolated_cores`, or is there for it: a profile of its own, what one includes, or
-    /// `NAME-variables.conf`.
+    /// The file that sets `isolated_cores`, or is meant to: one of the profile, an included one, or `NAME-variables.conf`.
     pub variables: Option<String>,
-    /// `isolated_cores` in it; `None` where it is not given, or by a formula that is not known.
+    /// `isolated_cores` in it; `None` if it is not set, or set by an unknown formula.
     pub isolated_cores: Option<CpuSet>,
-    /// Every file that was read for this, beside `active_profile`.
+    /// Every file that was read for this, except `active_profile`.
     pub files: Vec<String>,
 }
 
@@ -25,13 +24,13 @@ pub struct Tuned {
 pub struct CpuManager {
     /// `none` or `static`.
     pub policy: String,
-    /// CPUs of all containers that have none of their own.
+    /// CPUs of all containers without exclusive ones.
     pub shared: CpuSet,
-    /// CPUs that containers have for themselves: pod, container, CPUs.
+    /// Exclusive CPUs of containers: pod, container, CPUs.
     pub exclusive: Vec<(String, String, CpuSet)>,
 }
 
-/// Where the kubelet writes it.
+/// The file that the kubelet writes.
 pub const CPU_MANAGER_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
 
 pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
@@ -40,7 +39,7 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
         .filter(|profile| !profile.is_empty())?;
     let profiles = tuned::read(reader, &profile);
     let mut files = profiles.files;
-    // Without the profiles' own files, as in older snapshots, the usual name has to do.
+    // Without the profiles' own files, as in older snapshots, the usual name is used.
     let by_name = || {
         profile.split_whitespace().find_map(|name| {
             // The name becomes part of a path.
@@ -82,16 +81,16 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
     })
 }
 
-/// What `isolated_cores` says.
+/// The value of `isolated_cores`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IsolatedCores {
     /// These CPUs.
     Named(CpuSet),
-    /// All but the first so many of each package: `${f:calc_isolated_cores:N}`, with 1 what TuneD's own files hold.
+    /// All except the first N of each package: `${f:calc_isolated_cores:N}`; TuneD's own files have 1.
     AllBut(usize),
 }
 
-/// What stands behind the last `isolated_cores=`.
+/// The text after the last `isolated_cores=`.
 fn isolated_cores_text(text: &str) -> Option<&str> {
     let value = |line| {
         let rest = str::trim(line).strip_prefix("isolated_cores")?;
@@ -100,7 +99,7 @@ fn isolated_cores_text(text: &str) -> Option<&str> {
     text.lines().filter_map(value).next_back()
 }
 
-/// `isolated_cores` of a file of variables (`cpu-partitioning-variables.conf`); the last one counts.
+/// `isolated_cores` in a file of variables (`cpu-partitioning-variables.conf`); the last one counts.
 #[must_use]
 pub fn parse_isolated_cores(text: &str) -> Option<IsolatedCores> {
     let last = isolated_cores_text(text)?;
@@ -113,12 +112,12 @@ pub fn parse_isolated_cores(text: &str) -> Option<IsolatedCores> {
         };
         return Some(IsolatedCores::AllBut(reserved));
     }
-    // A list may stand in quotes there.
+    // The list may be quoted there.
     let list = CpuSet::parse_list(last.trim_matches(['"', '\'']));
     list.ok().map(IsolatedCores::Named)
 }
 
-/// As TuneD computes it: CPUs whose package is not known belong to none.
+/// As TuneD computes it: CPUs of an unknown package belong to none.
 fn all_but(reserved: usize, topology: &Topology) -> CpuSet {
     let mut packages: BTreeMap<i64, Vec<CpuId>> = BTreeMap::new();
     for cpu in &topology.cpus {

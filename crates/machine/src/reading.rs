@@ -1,25 +1,25 @@
-//! Reads one-value files of a [`Root`] and remembers what was there but could not be read or understood.
+//! Reads one-value files of a [`Root`] and records those that exist but cannot be read or parsed.
 //!
-//! A reader never fails: absence is `None`, and so is trouble, but trouble is also written down, so that no
-//! verb mistakes "not allowed to look" for "not there".
+//! A reader never fails: both absence and errors are `None`. Errors are also recorded, so that no command mistakes "not
+//! allowed to read" for "not there".
 
 use crate::CpuSet;
 use root::{Entry, Kind, Place, Root, RootError, Stands};
 use std::cell::RefCell;
 
-/// More trouble than this is not listed one by one: a reader without rights meets it at every task.
+/// Maximum number of listed errors: an unprivileged reader gets one for every task.
 const MAX_LISTED: usize = 200;
 
-/// A file that exists and that we could not read or understand.
+/// A file that exists but could not be read or parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// Path inside the root.
     pub path: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// A [`Root`] with a list of what could not be read through it. One for each thread.
+/// A [`Root`] with a list of what could not be read through it. One per thread.
 pub(crate) struct Reader<'a> {
     root: &'a Root,
     unreadable: RefCell<Vec<Unreadable>>,
@@ -37,7 +37,7 @@ impl<'a> Reader<'a> {
         self.unreadable.into_inner()
     }
 
-    /// Writes down that a file was there and of no use.
+    /// Records that a file exists but is unusable.
     pub(crate) fn note(&self, path: &str, why: &impl std::fmt::Display) {
         let mut list = self.unreadable.borrow_mut();
         if list.len() < MAX_LISTED {
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.text(path))
     }
 
-    /// As [`Reader::text`]; a file of more than so many bytes counts as one that cannot be read.
+    /// As [`Reader::text`]; a larger file counts as unreadable.
     pub(crate) fn text_at_most(&self, path: &str, most: usize) -> Option<String> {
         let text = self.text(path)?;
         if text.len() > most {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
             .unwrap_or(false)
     }
 
-    /// A directory, held open, with the numbers in it.
+    /// An open directory, with the numbers in it.
     pub(crate) fn numbered_place(&self, dir: &str) -> Option<(Place<'a>, Vec<u32>)> {
         let place = self.or_note(dir, self.root.place(dir))?;
         let numbers = self.or_note(dir, place.numbers().map(Some))?;
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.kind(path))
     }
 
-    /// Where a symbolic link leads; `None` for what is none.
+    /// The target of a symbolic link; `None` for anything else.
     pub(crate) fn link(&self, path: &str) -> Option<String> {
         self.or_note(path, self.root.link(path))
     }
@@ -120,13 +120,13 @@ impl<'a> Reader<'a> {
         self.or_note(dir, self.root.entries(dir))
     }
 
-    /// The real subdirectories of a directory, sorted; links are not counted.
+    /// The real subdirectories of a directory, sorted; links are skipped.
     pub(crate) fn dirs(&self, dir: &str) -> Option<Vec<String>> {
         let is_dir = |entry: Entry| (entry.stands == Stands::Dir).then_some(entry.name);
         Some(self.entries(dir)?.into_iter().filter_map(is_dir).collect())
     }
 
-    /// The numbers of the names `prefixN` in a directory, sorted; `None` where there is no directory.
+    /// The numbers of the names `prefixN` in a directory, sorted; `None` if there is no directory.
     pub(crate) fn numbered(&self, dir: &str, prefix: &str) -> Option<Vec<u32>> {
         let number = |entry: Entry| entry.name.strip_prefix(prefix)?.parse::<u32>().ok();
         let mut numbers: Vec<u32> = self.entries(dir)?.into_iter().filter_map(number).collect();
@@ -160,7 +160,7 @@ impl<'a> Reader<'a> {
         self.understood(path, CpuSet::parse_mask(&value))
     }
 
-    /// The list in `base_list`, or the mask in `base` where an old kernel has no list.
+    /// The list in `base_list`, or the mask in `base` if an old kernel has no list.
     pub(crate) fn list_or_mask(&self, list: &str, mask: &str) -> Option<CpuSet> {
         self.list(list).or_else(|| self.mask(mask))
     }

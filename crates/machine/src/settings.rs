@@ -1,6 +1,5 @@
-//! Settings of one value each that somebody may turn: sysctls, device queues, frequency governors. Two captures
-//! are compared by all of them ([`read`]); knobs plan from those of the CPUs in question ([`for_cpus`]). All of
-//! them are in a snapshot too.
+//! Reads one-value settings: sysctls, device queues, frequency governors. Comparisons of two captures use all of them
+//! ([`read`]); knobs plan from those of the CPUs in question ([`for_cpus`]). All of them are in a snapshot too.
 
 use crate::CpuSet;
 use crate::links::real;
@@ -9,7 +8,7 @@ use root::Root;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// Values by path; what cannot be read is not in it.
+/// Values by path; unreadable ones are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Path inside the root, links resolved, and the trimmed content.
@@ -23,7 +22,7 @@ impl Settings {
         self.values.get(path).map(String::as_str)
     }
 
-    /// Files whose paths begin and end so, with what stands between: queues, disks, CPUs.
+    /// Files whose paths have this start and end, with the part between: queues, disks, CPUs.
     pub fn family<'a>(
         &'a self,
         begin: &'a str,
@@ -39,7 +38,7 @@ impl Settings {
     }
 }
 
-/// A value that is longer is no setting.
+/// A longer value is not a setting.
 const MAX_VALUE: u64 = 4096;
 
 /// What is read. See `Walk::each` for the notation.
@@ -69,7 +68,7 @@ const PATTERNS: &[&str] = &[
     "/sys/class/dmi/id/{sys_vendor,product_name,bios_version}",
 ];
 
-/// What knobs plan from and belongs to no CPU.
+/// Settings that knobs plan from and that belong to no CPU.
 const SHARED: &[&str] = &[
     "/proc/sys/kernel/{timer_migration,watchdog_cpumask,watchdog_thresh,nmi_watchdog,numa_balancing}",
     "/proc/sys/kernel/sched_rt_runtime_us",
@@ -79,7 +78,7 @@ const SHARED: &[&str] = &[
     "/sys/kernel/mm/ksm/run",
     "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
-    // Whether debugfs can be looked into at all.
+    // Whether debugfs is accessible at all.
     "/sys/kernel/debug/sched/features",
     "/sys/devices/system/cpu/intel_pstate/no_turbo",
     "/sys/devices/system/cpu/cpufreq/boost",
@@ -91,7 +90,7 @@ const SHARED: &[&str] = &[
     "/sys/class/net/*/queues/tx-*/xps_cpus",
 ];
 
-/// What each CPU has of its own; `#` is its number.
+/// Settings of each CPU; `#` is its number.
 const OF_A_CPU: &[&str] = &[
     "/sys/devices/system/cpu/cpu#/online",
     "/sys/devices/system/cpu/cpu#/power/pm_qos_resume_latency_us",
@@ -108,10 +107,10 @@ pub(crate) fn patterns() -> impl Iterator<Item = String> {
     fixed.chain(OF_A_CPU.iter().map(|pattern| pattern.replace('#', "*")))
 }
 
-/// Reads what knobs plan from: the shared settings, and those of the named CPUs, because reading them for all CPUs
-/// of a large machine takes longer than everything else. Paths are those that people know (`/sys/block/sda/...`);
-/// only frequency policies, which several CPUs may share, stand under their real ones. Disks without a device
-/// below them (loop, dm, zram) are left out: their requests complete where a worker or another disk says.
+/// Reads what knobs plan from: the shared settings, and those of the given CPUs, because reading them for all CPUs of a
+/// large machine takes longer than everything else. Paths are the familiar ones (`/sys/block/sda/...`); only frequency
+/// policies, which several CPUs may share, have their real paths. Disks without a device below them (loop, dm, zram)
+/// are left out: a worker or another disk decides where their requests complete.
 #[must_use]
 pub fn for_cpus(root: &Root, cpus: &CpuSet) -> Settings {
     let mut settings = Settings::default();
@@ -143,8 +142,8 @@ fn take_all(root: &Root, pattern: &str, settings: &mut Settings) {
     }
 }
 
-/// Paths that a pattern may stand for; whether they are there is seen when they are read. Names with `*` are
-/// looked for, those in braces without it are only written out.
+/// Paths that a pattern may expand to, whether they exist or not. Names with `*` are searched for; alternatives in
+/// braces without `*` are only written out.
 fn paths(root: &Root, pattern: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for name in pattern.split('/').skip(1) {

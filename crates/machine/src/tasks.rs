@@ -1,4 +1,4 @@
-//! Tasks (threads): who may run where, and whether they can be moved. `/proc/PID/task/TID/*`.
+//! Reads tasks (threads): where they may run, and whether they can be moved. Source: `/proc/PID/task/TID/*`.
 
 mod attendants;
 mod glance;
@@ -14,10 +14,10 @@ pub(crate) use read::{read_all, read_cgroups};
 use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 
-/// The number of the kernel thread that makes all others.
+/// The number of the kernel thread that creates all others.
 pub const KTHREADD: u32 = 2;
 
-/// A thread's identity: numbers are recycled, a number with a start time is not.
+/// A thread's identity: numbers are recycled, a number together with a start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskKey {
     /// Thread number.
@@ -51,7 +51,7 @@ pub struct Task {
     pub rt_priority: u32,
     /// Nice value.
     pub nice: i32,
-    /// Path in the cpuset hierarchy (v1) or the unified one (v2); `None` until asked for, or unknown.
+    /// Path in the cpuset hierarchy (v1) or the unified one (v2); `None` until requested, or unknown.
     pub cgroup: Option<String>,
 }
 
@@ -63,11 +63,11 @@ impl Task {
     /// `PF_NO_SETAFFINITY`: `sched_setaffinity` and cgroup moves give EINVAL.
     pub const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 
-    /// `PF_EXITING`: it is on its way out of the kernel.
+    /// `PF_EXITING`: it is exiting.
     pub const PF_EXITING: u32 = 0x4;
 
-    /// Whether it has ended or ends now: a zombie that nobody has waited for, or a thread that exits. It runs no code of its
-    /// own any more, and the control groups neither move it nor change its mask, so that it keeps what it had.
+    /// Whether it has ended or is ending: a zombie that was not reaped, or a thread that exits. It runs no code of its
+    /// own any more, and the control groups neither move it nor change its mask, so its mask is out of date.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.flags & Task::PF_EXITING != 0 || matches!(self.state, 'Z' | 'X' | 'x')
@@ -85,21 +85,21 @@ impl Task {
         self.is_kernel() && self.comm.starts_with("irq/")
     }
 
-    /// Whether the kernel lets anybody move it.
+    /// Whether the kernel allows it to be moved.
     #[must_use]
     pub fn is_movable(&self) -> bool {
         self.flags & Task::PF_NO_SETAFFINITY == 0
     }
 
-    /// Whether it is a worker of unbound workqueues (`kworker/u8:0`, `create_worker` in `kernel/workqueue.c`): their mask places
-    /// it, and not a CPU that it belongs to.
+    /// Whether it is a worker of unbound workqueues (`kworker/u8:0`, `create_worker` in `kernel/workqueue.c`): their
+    /// mask places it, not a CPU that it belongs to.
     #[must_use]
     pub fn is_unbound_worker(&self) -> bool {
         self.is_kernel() && self.comm.starts_with("kworker/u")
     }
 
-    /// Whether the kernel binds it to these CPUs, so that it can be nowhere else. A thread that a mask or an interrupt places
-    /// cannot be moved by hand either, and is not bound.
+    /// Whether the kernel binds it to these CPUs, so that it cannot run elsewhere. A thread that is placed by a mask or
+    /// an interrupt cannot be moved manually either, but is not bound.
     #[must_use]
     pub fn is_bound_to(&self, cpus: &CpuSet) -> bool {
         let only_there = self
@@ -129,12 +129,12 @@ pub enum Policy {
     Deadline,
     /// `SCHED_EXT`
     Ext,
-    /// A number that we do not know.
+    /// An unknown number.
     Unknown,
 }
 
 impl Policy {
-    /// From the number in `stat` and of `sched_getscheduler(2)`.
+    /// From the number in `stat` or from `sched_getscheduler(2)`.
     #[must_use]
     pub fn of_number(number: u32) -> Policy {
         match number {
@@ -149,7 +149,7 @@ impl Policy {
         }
     }
 
-    /// Whether it is one of the real-time policies that `chrt` gives a priority.
+    /// Whether it is one of the real-time policies for which `chrt` sets a priority.
     #[must_use]
     pub fn is_realtime(self) -> bool {
         matches!(self, Policy::Fifo | Policy::Rr)

@@ -1,7 +1,7 @@
-//! Temperatures that the kernel tells: its thermal zones, and the sensors of hwmon where there is no zone.
+//! Reads temperatures from the kernel's thermal zones, or from the sensors of hwmon if there is no zone.
 //!
 //! Both are text in thousandths of a degree Celsius (the kernel's `Documentation/driver-api/thermal/sysfs-api.rst` and
-//! `Documentation/hwmon/sysfs-interface.rst`). A virtual machine has neither as a rule.
+//! `Documentation/hwmon/sysfs-interface.rst`). A virtual machine usually has neither.
 
 use root::Root;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const ZONES: &str = "/sys/class/thermal";
 const CHIPS: &str = "/sys/class/hwmon";
 
-/// Names of sensors that stand on or in a processor, as their drivers give them.
+/// Driver names of sensors on or in a processor.
 const PROCESSOR: [&str; 8] = [
     "cpu",
     "x86_pkg_temp",
@@ -21,7 +21,7 @@ const PROCESSOR: [&str; 8] = [
     "tsens",
 ];
 
-/// What one sensor tells.
+/// The reading of one sensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Temperature {
     /// Its zone's type, or the name of its chip.
@@ -30,14 +30,14 @@ pub struct Temperature {
     pub millidegrees_c: i64,
 }
 
-/// Reads `48000`; `None` for what no processor that runs can have, which is how drivers tell of a sensor that is not connected.
+/// Parses `48000`; `None` for values that no running processor can have, with which drivers report an unconnected sensor.
 #[must_use]
 pub fn parse_millidegrees(text: &str) -> Option<i64> {
     let value: i64 = text.trim().parse().ok()?;
     (-55_000..=200_000).contains(&value).then_some(value)
 }
 
-/// The hottest sensor of the processors; of all sensors where none is known to be theirs. `None` where there is no sensor.
+/// The hottest processor sensor; the hottest of all sensors if none is known to be a processor's. `None` without sensors.
 #[must_use]
 pub fn hottest(root: &Root) -> Option<Temperature> {
     let all = temperatures(root);
@@ -50,7 +50,7 @@ pub fn hottest(root: &Root) -> Option<Temperature> {
     of_processor.or_else(|| all.iter().max_by_key(by_heat)).cloned()
 }
 
-/// What all sensors tell. One that cannot be read is left out: some answer only while their device is awake.
+/// The readings of all sensors. Unreadable ones are skipped: some answer only while their device is awake.
 #[must_use]
 pub fn temperatures(root: &Root) -> Vec<Temperature> {
     let zones = each(root, ZONES, "thermal_zone", "type", &|name| name == "temp");

@@ -1,20 +1,21 @@
-//! Whose a cpuset cgroup is, by its path: a container, a pod, a virtual machine, a unit of systemd, a set of cset.
+//! Determines the owner of a cpuset cgroup by its path: a container, a pod, a virtual machine, a unit of systemd, a set
+//! of cset.
 //!
-//! The names are those that runc, podman, the kubelet (both of its cgroup drivers), libvirt and systemd give: see
+//! The names are those used by runc, podman, the kubelet (both of its cgroup drivers), libvirt and systemd: see
 //! `docker info` ("Cgroup Driver"), the kubelet's `cgroupDriver`, and libvirt.org/cgroups.html.
 
-/// Who a cgroup is of.
+/// The owner of a cgroup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tenant {
-    /// A container of Docker; none is the group of all of them.
+    /// A container of Docker; `None` is the group of all of them.
     Docker(Option<String>),
     /// A container of podman.
     Podman(String),
-    /// A pod of Kubernetes by its unique number, or none for a group of pods; and the container in it.
+    /// A pod of Kubernetes by its unique number, or `None` for a group of pods; and the container in it.
     Pod(Option<String>, Option<String>),
-    /// A virtual machine of libvirt, and which part of it (`emulator`, `vcpu0`, `iothread1`).
+    /// A virtual machine of libvirt, and its part (`emulator`, `vcpu0`, `iothread1`).
     Guest(String, Option<String>),
-    /// The group of all machines.
+    /// The group of all virtual machines.
     Machines,
     /// A unit of systemd.
     Unit(String),
@@ -22,14 +23,14 @@ pub enum Tenant {
     Cset,
 }
 
-/// Whose a cgroup with this path below the mount is; `None` where its name says nothing.
+/// The owner of a cgroup with this path below the mount; `None` if its name does not show it.
 #[must_use]
 pub fn tenant(path: &str) -> Option<Tenant> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     if parts.iter().any(|part| part.starts_with("kubepods")) {
         return Some(pod(&parts));
     }
-    // The innermost part that says something.
+    // The innermost part that is conclusive.
     let known = parts.iter().enumerate().rev();
     let mut named = known.filter_map(|(at, part)| match *part {
         "docker" if at + 1 == parts.len() => Some(Tenant::Docker(None)),
@@ -87,7 +88,7 @@ fn pod(parts: &[&str]) -> Tenant {
     Tenant::Pod(at.and_then(|at| parts.get(at)).and_then(unique), container)
 }
 
-/// systemd writes a dash inside a name as `\x2d`.
+/// systemd writes a dash within a name as `\x2d`.
 fn unescape(name: &str) -> String {
     name.replace("\\x2d", "-")
 }
@@ -98,7 +99,7 @@ fn short(id: &str) -> String {
 }
 
 impl Tenant {
-    /// What people call it.
+    /// Its usual name.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -116,7 +117,7 @@ impl Tenant {
         }
     }
 
-    /// The command by which its owner moves it onto these CPUs.
+    /// The command that moves it onto these CPUs.
     #[must_use]
     pub fn command(&self, cpus: &str) -> String {
         match self {

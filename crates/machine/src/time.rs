@@ -1,4 +1,4 @@
-//! Times as text: moments of the wall clock, and lengths of time as people write them (`10s`, `500ms`, `1 min`).
+//! Formats and parses times: wall-clock times, and durations as users write them (`10s`, `500ms`, `1 min`).
 
 use std::time::Duration;
 
@@ -27,10 +27,10 @@ pub fn utc_text(seconds: u64) -> String {
     )
 }
 
-/// Parses a time with its unit; a bare number is seconds.
+/// Parses a duration with its unit; a bare number is seconds.
 ///
 /// # Errors
-/// Text that is no time, negative, or longer than a hundred years.
+/// Text that is not a duration, negative, or longer than a hundred years.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let digits = text
@@ -61,13 +61,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A length of time in nanoseconds, as much as 64 bits hold.
+/// A duration in nanoseconds, limited to 64 bits.
 #[must_use]
 pub fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A length of time for people, rounded up.
+/// A duration as readable text, rounded up.
 #[must_use]
 pub fn duration_text(time: Duration) -> String {
     let seconds = time.as_millis().div_ceil(1_000);

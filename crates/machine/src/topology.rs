@@ -1,4 +1,4 @@
-//! Packages, dies, clusters, cores, threads, caches, memory nodes: `/sys/devices/system/{cpu,node}`.
+//! Models packages, dies, clusters, cores, threads, caches, memory nodes: `/sys/devices/system/{cpu,node}`.
 
 mod caches;
 mod cpuinfo;
@@ -13,18 +13,18 @@ use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the machine is built of.
+/// The hardware topology of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     /// CPUs that could ever exist (`/sys/devices/system/cpu/possible`).
     pub possible: Option<CpuSet>,
-    /// CPUs that are plugged in.
+    /// CPUs that are present.
     pub present: Option<CpuSet>,
-    /// CPUs that run now.
+    /// CPUs that are online.
     pub online: CpuSet,
     /// Every present CPU (online or not), by number.
     pub cpus: Vec<Cpu>,
-    /// NUMA nodes by number; empty where the machine does not tell.
+    /// NUMA nodes by number; empty if unknown.
     pub nodes: Vec<Node>,
     /// Every cache once, smallest level first.
     pub caches: Vec<Cache>,
@@ -32,7 +32,7 @@ pub struct Topology {
     pub boot_cpu: Option<CpuId>,
     /// The processor's own name (`model name`).
     pub model_name: Option<String>,
-    /// The hypervisor, where the machine is a guest and says so (`kvm`, `tcg`, `microsoft`, ...).
+    /// The hypervisor, if the machine is a guest and it is known (`kvm`, `tcg`, `microsoft`, ...).
     pub hypervisor: Option<String>,
 }
 
@@ -41,9 +41,9 @@ pub struct Topology {
 pub struct Cpu {
     /// Its number.
     pub id: CpuId,
-    /// Whether it runs.
+    /// Whether it is online.
     pub online: bool,
-    /// `physical_package_id`; `None` also where the kernel says -1.
+    /// `physical_package_id`; `None` also if the kernel reports -1.
     pub package: Option<i64>,
     /// `book_id` (s390: between package and drawer).
     pub book: Option<i64>,
@@ -118,17 +118,17 @@ pub enum CacheKind {
     Unified,
 }
 
-/// CPUs that belong together, with the number by which the kernel calls the group.
+/// CPUs that belong together, with the kernel's number of the group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Number of the package, die ...; `None` where the machine does not tell it.
+    /// Number of the package, die ...; `None` if unknown.
     pub id: Option<i64>,
     /// Its CPUs, offline ones included.
     pub cpus: CpuSet,
 }
 
 impl Cpu {
-    /// A CPU of which nothing is known but whether it runs.
+    /// A CPU with no known property except whether it is online.
     #[must_use]
     pub fn new(id: CpuId, online: bool) -> Cpu {
         Cpu {
@@ -152,20 +152,20 @@ impl Cpu {
 }
 
 impl Topology {
-    /// One CPU; `None` when it is not present.
+    /// One CPU; `None` if it is not present.
     #[must_use]
     pub fn cpu(&self, id: CpuId) -> Option<&Cpu> {
         let place = self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;
         self.cpus.get(place)
     }
 
-    /// CPUs that are plugged in, online or not.
+    /// CPUs that are present, online or not.
     #[must_use]
     pub fn present_cpus(&self) -> CpuSet {
         self.cpus.iter().map(|cpu| cpu.id).collect()
     }
 
-    /// CPUs that are present and do not run.
+    /// CPUs that are present but offline.
     #[must_use]
     pub fn offline(&self) -> CpuSet {
         self.cpus
@@ -175,8 +175,7 @@ impl Topology {
             .collect()
     }
 
-    /// How many CPUs a mask has to be wide enough for: the kernel's `nr_cpu_ids`, one above the highest
-    /// possible CPU.
+    /// The required width of a mask: the kernel's `nr_cpu_ids`, one above the highest possible CPU.
     #[must_use]
     pub fn width(&self) -> u32 {
         let last = |set: &CpuSet| set.last().map(|cpu| cpu.0 + 1);
@@ -187,20 +186,20 @@ impl Topology {
             .unwrap_or(1)
     }
 
-    /// The set and all threads that share a core with one of its members, as far as the machine tells.
+    /// The set and all threads known to share a core with one of its members.
     #[must_use]
     pub fn with_siblings(&self, set: &CpuSet) -> CpuSet {
         let siblings = set.iter().filter_map(|id| self.cpu(id)?.siblings.as_ref());
         siblings.fold(set.clone(), |all, siblings| all.or(siblings))
     }
 
-    /// The other threads of the cores that a set touches: whoever isolates the set wants them idle or offline.
+    /// The other threads of the cores of a set: for isolation they should be idle or offline.
     #[must_use]
     pub fn siblings_of(&self, set: &CpuSet) -> CpuSet {
         self.with_siblings(set).minus(set)
     }
 
-    /// Cores, by their lowest CPU. A CPU whose siblings are unknown (offline, or not told) stands alone.
+    /// Cores, by their lowest CPU. A CPU with unknown siblings (offline, or not reported) counts as a core of its own.
     #[must_use]
     pub fn cores(&self) -> Vec<CpuSet> {
         let mut seen = CpuSet::new();
@@ -219,11 +218,11 @@ impl Topology {
         cores
     }
 
-    /// Packages by their number, then CPUs whose package has no number: by the CPUs that the kernel says share
-    /// it; the rest, offline CPUs among them, as one group.
+    /// Packages by their number, then CPUs whose package has no number, grouped by the CPUs that the kernel reports as
+    /// sharing it. The rest, including offline CPUs, is one group.
     #[must_use]
     pub fn packages(&self) -> Vec<Group> {
-        // POWER says -1 and gives the threads of a core for the package; s390 says -1 and means its sets.
+        // POWER reports -1 and lists the threads of a core as the package; s390 reports -1 with correct sets.
         let is_larger = |cpu: &Cpu| {
             let len = |set: &Option<CpuSet>| set.as_ref().map_or(0, CpuSet::len);
             cpu.siblings.is_some() && len(&cpu.package_cpus) > len(&cpu.siblings)
@@ -255,18 +254,18 @@ impl Topology {
         known.chain(told).chain(rest).collect()
     }
 
-    /// The memory node of a number.
+    /// The memory node with this number.
     #[must_use]
     pub fn node(&self, id: u32) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == id)
     }
 
-    /// Nodes that have memory of their own, for `cpuset.mems`; all where that is unknown.
+    /// Nodes with memory of their own, for `cpuset.mems`; all nodes if that is unknown.
     pub fn memory_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.iter().filter(|node| node.has_memory != Some(false))
     }
 
-    /// Whether the machine tells of two kinds of core.
+    /// Whether the machine is known to have two kinds of core.
     #[must_use]
     pub fn is_hybrid(&self) -> bool {
         let has = |kind| self.cpus.iter().any(|cpu| cpu.kind == Some(kind));

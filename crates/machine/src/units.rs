@@ -1,4 +1,4 @@
-//! Units that live in types, so that a CPU is never added to a nanosecond.
+//! Defines types for units, so that a CPU is never added to a nanosecond.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 /// The value of [`crate::CpuSet::MAX_CPU`].
 pub(crate) const MAX_CPU: u32 = 65_535;
 
-/// The kernel's number of a logical CPU. Numbers may have holes.
+/// The kernel's number of a logical CPU. Numbers may have gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct CpuId(pub u32);
@@ -17,7 +17,7 @@ impl From<CpuId> for u32 {
     }
 }
 
-/// A number in a file that is above [`crate::CpuSet::MAX_CPU`] would make a set of half a gigabyte.
+/// A number above [`crate::CpuSet::MAX_CPU`] in a file would allocate a set of half a gigabyte.
 impl TryFrom<u32> for CpuId {
     type Error = String;
 
@@ -41,7 +41,7 @@ impl fmt::Display for CpuId {
 pub struct Nanos(pub u64);
 
 impl fmt::Display for Nanos {
-    /// In the unit that a person would choose: `870 ns`, `12.4 us`, `3.2 ms`, `1.50 s`.
+    /// In the most readable unit: `870 ns`, `12.4 us`, `3.2 ms`, `1.50 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[allow(clippy::cast_precision_loss)]
         let value = self.0 as f64;

@@ -1,15 +1,15 @@
-//! Finds files by patterns. Links are not followed blindly: each is recorded as a link, and the search goes on
-//! where it leads, so that the capture has the same shape as the machine and a loop ends by itself.
+//! Finds files by patterns. Links are not followed blindly: each is recorded as a link, and the search continues at its
+//! target. So the capture has the same structure as the machine, and loops end.
 
 use crate::Unreadable;
 use crate::links::{join, real};
 use root::{Root, RootError, Stands};
 use std::collections::HashSet;
 
-/// Links that may follow on each other at one name of a pattern.
+/// Maximum number of consecutive links at one name of a pattern.
 const MAX_HOPS: u32 = 8;
 
-/// Something that a pattern leads to.
+/// A file, link or directory that matches a pattern.
 pub(crate) enum Found<'a> {
     File(&'a str),
     Dir(&'a str),
@@ -18,16 +18,16 @@ pub(crate) enum Found<'a> {
 
 pub(crate) struct Walk<'a> {
     root: &'a Root,
-    /// Paths that were found already, by this pattern or another.
+    /// Paths that were already found, by this pattern or another.
     seen: HashSet<Box<str>>,
     unreadable: Vec<Unreadable>,
 }
 
-/// A place that is still to be looked at.
+/// A place that is still to be searched.
 struct Pending<'p> {
     path: String,
     stands: Stands,
-    /// Names of the pattern that come after it.
+    /// The remaining names of the pattern.
     rest: &'p [&'p str],
     hops: u32,
 }
@@ -45,8 +45,8 @@ impl<'a> Walk<'a> {
         self.unreadable.into_iter().map(Into::into)
     }
 
-    /// Calls `take` for what a pattern finds: names with `*` at most once each, `{a,b}` for alternatives of a
-    /// whole name, a trailing `/` for directories themselves.
+    /// Calls `take` for every match of a pattern: names with `*` at most once each, `{a,b}` for alternatives of a whole
+    /// name, a trailing `/` for directories themselves.
     pub(crate) fn each(
         &mut self,
         pattern: &str,
@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name is as a pattern says.
+/// Whether a name matches a pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     if let Some(inner) = pattern
         .strip_prefix('{')

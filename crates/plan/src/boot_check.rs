@@ -1,7 +1,7 @@
-//! After the reboot: of each parameter of a boot line, whether it reached the kernel, was understood, and works.
+//! Checks after a reboot whether each parameter of a boot line reached the kernel, was accepted, and works.
 //!
-//! Every answer carries what it was seen by. A family of parameters is one file here and one line of [`FAMILIES`];
-//! what the rules of [`crate::lint`] have against a line is taken from there and not said a second time.
+//! Every answer names its evidence. Each family of parameters has one file here and one entry in [`FAMILIES`]. The
+//! objections of the rules in [`crate::lint`] are taken from there, not repeated.
 
 mod agreement;
 mod case;
@@ -29,26 +29,26 @@ use family::{FAMILIES, family};
 use machine::{CpuSet, Parameter};
 use serde::Serialize;
 
-/// What is known about one question.
+/// The answer to one question, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Truth {
-    /// Seen to be so.
+    /// Observed to be true.
     Yes,
-    /// Seen not to be so.
+    /// Observed to be false.
     No,
-    /// It could be seen, but not here and now.
+    /// Observable in principle, but not here and now.
     Unknown,
-    /// Kernels show it nowhere.
+    /// No kernel exposes it.
     Unseen,
 }
 
-/// The answer to one question, with what it was seen by.
+/// The answer to one question, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Answer {
     /// The answer.
     pub truth: Truth,
-    /// What was seen, or why nothing was.
+    /// The evidence, or why there is none.
     pub because: String,
 }
 
@@ -73,51 +73,51 @@ impl Answer {
     }
 }
 
-/// What became of a parameter, or of all of them; the worst is last.
+/// The result for one parameter, or for all of them, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It is in force, as far as anybody can see.
+    /// It works, as far as this can be observed.
     Works,
-    /// Something that could be seen was not.
+    /// Something observable could not be checked.
     Unknown,
     /// It waits for the next boot.
     Pending,
-    /// The machine was booted since it was written, without it.
+    /// The machine was rebooted since the parameter was written, and booted without it.
     Reverted,
-    /// It does not do what it asks for.
+    /// It does not have the requested effect.
     Broken,
 }
 
-/// One parameter of the boot line, and what became of it.
+/// One parameter of the boot line and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// As it is written.
     pub word: String,
-    /// How far it has come, where quietcore wrote it.
+    /// The stage it has reached, if quietcore wrote it.
     pub ours: Option<Stage>,
-    /// Whether the kernel got it.
+    /// Whether the parameter reached the kernel.
     pub reached: Answer,
-    /// Whether the kernel took it.
+    /// Whether the kernel accepted it.
     pub understood: Answer,
-    /// Whether its effect is there.
+    /// Whether its effect is present.
     pub works: Answer,
-    /// All of it.
+    /// The three answers combined.
     pub outcome: Outcome,
 }
 
-/// What became of the whole boot line.
+/// The result for the whole boot line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BootVerdict {
-    /// The worst of all; `None` where there is no parameter to ask about.
+    /// The worst result; `None` if there is no parameter to check.
     pub outcome: Option<Outcome>,
-    /// Ours first, then the others on the running line.
+    /// Our parameters first, then the others on the running line.
     pub parameters: Vec<Checked>,
-    /// Whether the machine is as declared, at run time and on the boot line; empty where nothing ties the two.
+    /// Whether the machine matches its declaration, at run time and on the boot line; empty if no declaration links the two.
     pub declared: Vec<Agreement>,
 }
 
-/// Asks about every parameter of ours, and every one that isolates on the running line.
+/// Checks each of our parameters and each isolating parameter on the running line.
 #[must_use]
 pub fn boot_check(evidence: &Evidence) -> BootVerdict {
     let text = evidence.line();
@@ -137,16 +137,16 @@ pub fn boot_check(evidence: &Evidence) -> BootVerdict {
     }
 }
 
-/// The CPUs that the running line and our own words ask to isolate in any way: those on which something is to be counted.
+/// The CPUs that the running line and our own parameters isolate in any way: the CPUs whose interruptions are worth counting.
 #[must_use]
 pub fn asked_cpus(text: &str, facts: &crate::lint::Facts) -> CpuSet {
     Line::new(text, facts).isolated()
 }
 
-/// Findings about words that stand for a parameter and are none.
+/// Findings about words that look like a parameter but are not one.
 const NO_PARAMETER: &[&str] = &["misspelled-parameter", "foreign-parameter", "sysctl-as-parameter"];
 
-/// Every word that is asked about, once.
+/// Every word to check, once.
 fn asked(evidence: &Evidence, line: &Line, findings: &[Finding]) -> Vec<(String, Option<Stage>)> {
     let mut all: Vec<(String, Option<Stage>)> = Vec::new();
     for ours in &evidence.ours {
@@ -222,7 +222,7 @@ fn check(
     }
 }
 
-/// Names that are asked about on any line.
+/// Names that are checked on any line.
 pub fn names() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().flat_map(|family| family.names.iter().copied())
 }

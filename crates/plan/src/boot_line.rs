@@ -1,20 +1,20 @@
-//! The part of an intent that only a reboot can do, written for one very kernel: managed interrupts, the tick,
-//! RCU callbacks.
+//! Builds the boot line for the part of an intent that needs a reboot: managed interrupts, the tick, RCU callbacks. The
+//! line is written for one specific kernel.
 //!
-//! The profiles differ so: `minimal` holds what costs nothing (scheduler domains, managed interrupts, interrupt
-//! affinity, RCU callbacks), `balanced` adds `nohz_full=`, which makes entering the kernel a little slower, and
-//! `strict` adds what costs the other CPUs power. No profile holds anything with a price in safety or security.
+//! The profiles differ as follows. `minimal` holds what costs nothing: scheduler domains, managed interrupts, interrupt
+//! affinity, RCU callbacks. `balanced` adds `nohz_full=`, which makes entering the kernel a little slower. `strict`
+//! adds what costs the other CPUs power. No profile holds a parameter that reduces safety or security.
 
 use crate::lint::{Facts, lint};
 use crate::{Finding, Level, Profile, Scene};
 use machine::{CpuSet, Isolation, same_name};
 
-/// A boot line, and what is to be said about it.
+/// A boot line with its findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BootLine {
-    /// Parameters to add; `None` where a reboot would add nothing.
+    /// Parameters to add; `None` if a reboot would add nothing.
     pub line: Option<String>,
-    /// What is ignored here, what is redundant, what can be done without a reboot.
+    /// What this kernel ignores, what is redundant, and what needs no reboot.
     pub findings: Vec<Finding>,
 }
 
@@ -29,8 +29,8 @@ pub struct BootWish<'a> {
     pub profile: Profile,
 }
 
-/// The line for a kernel. Every list on it is the same, because kernels up to 5.17 have one mask for all of
-/// them and drop the second of two that differ (`kernel/sched/isolation.c`, `housekeeping_setup`).
+/// The line for a kernel. All its lists are the same: kernels up to 5.17 have one mask for all of them and drop the
+/// second of two different lists (`kernel/sched/isolation.c`, `housekeeping_setup`).
 #[must_use]
 pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
     let mut findings = Vec::new();
@@ -81,8 +81,8 @@ fn isolcpus(cpus: &CpuSet, facts: &Facts, findings: &mut Vec<Finding>) -> Option
         findings.push(ignored("isolcpus", "CONFIG_CPU_ISOLATION"));
         return None;
     }
-    // A kernel before 5.8 drops the whole parameter for a flag that it does not know, so the flags are written
-    // only where they are sure, or where nothing at all is known and the kernel is most likely a newer one.
+    // A kernel before 5.8 drops the whole parameter if it does not know a flag. So the flags are written only if the
+    // kernel is known to support them, or if nothing is known and the kernel is most likely newer.
     let managed = match facts.since((5, 6)) {
         Some(known) => known,
         None => facts.version.is_none(),
@@ -136,7 +136,7 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
             words.push("rcu_nocb_poll".to_owned());
         }
         words.push("skew_tick=1".to_owned());
-        // From 6.12 on nohz_full= switches it on (`kernel/workqueue.c`, `workqueue_init_early`).
+        // From 6.12 on nohz_full= enables it (`kernel/workqueue.c`, `workqueue_init_early`).
         if facts.since((6, 12)) == Some(false) || (!tickless || has_tick == Some(false)) {
             words.push("workqueue.power_efficient=1".to_owned());
         }
@@ -144,10 +144,10 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
     words
 }
 
-/// The line for a scene: nothing where all that it would do is in force already.
+/// The line for a scene; `None` if the running kernel already does all that it would do.
 pub(crate) fn suggest(scene: &Scene) -> BootLine {
     let mut facts = Facts::of_machine(scene.machine);
-    // Which of the siblings to isolate is the intent's matter and said there.
+    // Which siblings to isolate is decided, and reported, by the intent.
     facts.cores.clear();
     let isolated = all_isolated(scene);
     let wish = BootWish {
@@ -176,13 +176,13 @@ pub(crate) fn suggest(scene: &Scene) -> BootLine {
     suggested
 }
 
-/// The line serves the partitions that are in force too: there is one line for all.
+/// The isolated CPUs of all active partitions: there is only one boot line for all of them.
 fn all_isolated(scene: &Scene) -> CpuSet {
     let others = scene.in_force.iter();
     others.fold(scene.isolated().clone(), |all, other| all.or(&other.cpus))
 }
 
-/// Whether the running kernel does already what a word asks for.
+/// Whether the running kernel already does what a word requests.
 fn in_force(word: &str, scene: &Scene) -> bool {
     let Isolation {
         boot_isolated,
@@ -209,7 +209,7 @@ fn in_force(word: &str, scene: &Scene) -> bool {
         }
         "nohz_full" => covers(nohz_full),
         "rcu_nocbs" => covers(rcu_nocbs),
-        // It has a twin at run time, so its absence alone is no reason to boot again.
+        // It has a run-time equivalent, so its absence alone is no reason to reboot.
         "irqaffinity" => irqaffinity.is_none() || covers(boot_isolated),
         _ => cmdline
             .last(name)
@@ -217,7 +217,7 @@ fn in_force(word: &str, scene: &Scene) -> bool {
     }
 }
 
-/// What the rest of the present boot line would do to the suggested words.
+/// How the rest of the present boot line conflicts with the suggested words.
 fn conflicts(scene: &Scene, line: &str, facts: &Facts) -> Vec<Finding> {
     let Some(present) = &scene.machine.kernel.cmdline else {
         return Vec::new();

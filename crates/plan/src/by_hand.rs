@@ -1,5 +1,5 @@
-//! Changes that somebody names one by one, as the front ends' callers do: a cpuset made, changed or removed, tasks
-//! moved. They go the way of every other change: planned as data, journalled, read back, taken back.
+//! Builds explicitly requested changes, as the front ends make them: a cpuset created, changed or removed, tasks moved.
+//! They are handled like every other change: planned as data, journalled, read back, undone.
 
 use crate::{
     Action, Change, ChangeKind, Compare, Intent, IntentKind, Movers, OnRefusal, PartitionName, Plan, Profile,
@@ -7,8 +7,7 @@ use crate::{
 };
 use machine::{CpuSet, Settings};
 
-/// A list of such changes under a name, with the intent that stands for it in the journal: it takes no CPU from
-/// anybody.
+/// A list of such changes under a name, with the intent that represents it in the journal. The intent isolates no CPUs.
 #[must_use]
 pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) {
     // One file may be written twice: a set shrinks before another grows.
@@ -34,7 +33,7 @@ pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) 
     (intent, plan)
 }
 
-/// The change that makes a cpuset at that path.
+/// The change that creates a cpuset at this path.
 #[must_use]
 pub fn make_set(path: &str) -> Change {
     change(

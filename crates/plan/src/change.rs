@@ -1,4 +1,4 @@
-//! A change is data before it is done: what is written where, what was there, why, and how it is taken back.
+//! Describes a change as data before it is made: what is written where, the previous value, why, and how it is undone.
 
 use machine::{CpuSet, TaskKey};
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 pub struct Change {
     /// Stable identifier, unique within a plan: `irq_affinity/47`.
     pub id: String,
-    /// The file or the rule that it is about.
+    /// The file or the rule it concerns.
     pub target: String,
     /// Now, or at the next boot.
     pub kind: ChangeKind,
-    /// What is there now; `None` is unknown, or nothing.
+    /// The current value; `None` if unknown or absent.
     pub before: Option<String>,
-    /// What will be there.
+    /// The value after the change.
     pub after: String,
-    /// Because.
+    /// The reason.
     pub why: String,
-    /// How it is taken back, in words.
+    /// How it is undone, in words.
     pub undo: String,
     /// What `apply` does.
     pub action: Action,
 }
 
 impl Change {
-    /// Name of the knob that it belongs to: what stands before the first `/` of its identifier.
+    /// The name of the knob it belongs to: the part of its identifier before the first `/`.
     #[must_use]
     pub fn knob(&self) -> &str {
         self.id.split_once('/').map_or(self.id.as_str(), |(knob, _)| knob)
@@ -46,7 +46,7 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Action {
-    /// Write a value to a file, unless the file already says so.
+    /// Write a value to a file, unless the file already holds it.
     Write {
         /// The file.
         path: String,
@@ -56,10 +56,10 @@ pub enum Action {
         compare: Compare,
         /// What a refusal by the kernel means.
         on_refusal: OnRefusal,
-        /// How it is taken back.
+        /// How it is undone.
         undo: Undo,
     },
-    /// Make a cpuset cgroup that must not exist yet.
+    /// Create a cpuset cgroup that must not exist yet.
     MakeSet {
         /// Its directory.
         path: String,
@@ -69,63 +69,63 @@ pub enum Action {
         /// Its directory.
         path: String,
     },
-    /// Have systemd start an empty slice of ours, which makes it keep the cpuset controller on.
+    /// Have systemd start an empty slice of ours, which makes systemd keep the cpuset controller enabled.
     StartSlice {
         /// The unit.
         unit: String,
-        /// Its cgroup, which systemd makes.
+        /// Its cgroup, which systemd creates.
         path: String,
         /// Its `AllowedMemoryNodes=`, as a list.
         nodes: String,
     },
-    /// Turn a v2 cgroup into a partition and read back what the kernel made of it.
+    /// Turn a v2 cgroup into a partition and read back the state that the kernel gave it.
     MakePartition {
         /// The `cpuset.cpus.partition` file.
         path: String,
         /// Words to try in order: `isolated`, then `root`.
         words: Vec<String>,
     },
-    /// Let somebody write to a file of a cgroup, and read back whom it belongs to.
+    /// Change the owner of a cgroup file so that a user may write to it, and read the owner back.
     GiveFile {
         /// The file.
         path: String,
         /// Its new owner.
         uid: u32,
-        /// Its new group, which may write too then; `None` leaves group and permissions.
+        /// Its new group, which then may write too; `None` leaves group and permissions unchanged.
         gid: Option<u32>,
-        /// How it is taken back.
+        /// How it is undone.
         undo: Undo,
     },
-    /// Move every movable task of a set into another, until no new one appears: threads on v1, processes on v2.
+    /// Move every movable task of a set into another until no new one appears: threads on v1, processes on v2.
     MoveTasks {
-        /// Directory of the set that is emptied.
+        /// Directory of the set to empty.
         from: String,
-        /// Directory of the set that takes them.
+        /// Directory of the set that receives them.
         to: String,
-        /// CPUs of the taking set: pins inside it are kept.
+        /// CPUs of the receiving set: pins inside it are kept.
         cpus: CpuSet,
-        /// Which of them.
+        /// Which tasks move.
         #[serde(default)]
         who: Movers,
     },
-    /// Tell the running irqbalance over its socket to keep interrupts away from these CPUs too.
+    /// Ban these CPUs in the running irqbalance over its socket, in addition to its own banned CPUs.
     BanCpus {
-        /// The daemon: one that was started since knows nothing of it.
+        /// The daemon; an instance started later does not know about the ban.
         daemon: TaskKey,
         /// The CPUs.
         cpus: CpuSet,
     },
-    /// Narrow the affinity of every movable task that may still run on the isolated CPUs, until no new one
-    /// appears: kernel threads on v2, which cannot be kept away otherwise.
+    /// Narrow the affinity of every movable task that may still run on the isolated CPUs, until no new one appears.
+    /// This is for kernel threads on v2, which nothing else keeps off these CPUs.
     NarrowTasks {
         /// The CPUs to leave.
         isolated: CpuSet,
-        /// Where a task goes that would have no CPU left.
+        /// Where to send a task that would have no CPU left.
         housekeeping: CpuSet,
         /// Cgroup path of the partition, whose tasks stay.
         partition: String,
     },
-    /// Take CPUs offline, all of them, then online again, and give masks back that the kernel widened meanwhile.
+    /// Take all of these CPUs offline, then online again, and restore masks that the kernel widened during that time.
     CycleCpus {
         /// The CPUs.
         cpus: CpuSet,
@@ -136,16 +136,16 @@ pub enum Action {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Movers {
-    /// All that the kernel lets go.
+    /// All that the kernel allows to move.
     #[default]
     All,
-    /// No kernel threads.
+    /// All except kernel threads.
     UserSpace,
     /// These threads, wherever they are.
     These(Vec<u32>),
 }
 
-/// How the value read back is held against the value written.
+/// How the value read back is compared with the value written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compare {
@@ -155,9 +155,9 @@ pub enum Compare {
     Mask,
     /// As trimmed text.
     Text,
-    /// `+name` is there when the list of words holds `name`: `cgroup.subtree_control`.
+    /// `+name` matches if the list of words contains `name`: `cgroup.subtree_control`.
     Word,
-    /// As the word in brackets where the kernel lists all choices: `always [madvise] never` equals `madvise`.
+    /// As the word in brackets if the kernel lists all choices: `always [madvise] never` equals `madvise`.
     Choice,
 }
 
@@ -165,19 +165,19 @@ pub enum Compare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnRefusal {
-    /// The intent cannot be met: take everything back.
+    /// The intent cannot be met: undo everything.
     Fatal,
-    /// Say so and go on: an interrupt whose mask the kernel manages itself.
+    /// Report it and continue: an interrupt whose mask the kernel manages itself.
     Report,
 }
 
-/// How a write is taken back.
+/// How a write is undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
-    /// Write the former value.
+    /// Write the previous value.
     Restore,
-    /// Nothing: the file goes with the cgroup that was made for it.
+    /// Nothing: the file disappears with the cgroup that was created for it.
     WithSet,
 }
 
@@ -205,7 +205,7 @@ impl Compare {
         }
     }
 
-    /// What has to be written so that a file reads as it did: of a list of choices the one that was in force.
+    /// The text to write so that a file reads as before: for a list of choices, the active one.
     #[must_use]
     pub fn written(self, former: &str) -> &str {
         match self {
@@ -215,7 +215,7 @@ impl Compare {
     }
 }
 
-/// Of all choices the one in brackets; a text without brackets is the choice itself.
+/// The choice in brackets; a text without brackets is the choice itself.
 fn chosen(text: &str) -> &str {
     text.split_whitespace()
         .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))

@@ -1,7 +1,7 @@
-//! Which CPUs to give away when the user names none, and what is unwise about those that are named.
+//! Chooses the CPUs to isolate if the user names none, and reports what is unwise about named CPUs.
 //!
-//! [`limits`] say what may never be taken, [`rules`] which of the rest is better, [`search`] finds the best
-//! choice exactly, [`runners_up`] show what else there was and why it lost.
+//! [`limits`] defines which CPUs may never be taken and [`rules`] which of the rest are better. [`search`] finds the
+//! best choice exactly. [`runners_up`] lists the alternatives and why they lost.
 
 mod ground;
 mod limits;
@@ -25,24 +25,24 @@ use rules::{COST, Cost, RULES};
 use search::Search;
 use serde::Serialize;
 
-/// What the user wants of the CPUs.
+/// What the user wants from the CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
-    /// How many; `None` is one whole core, wherever it can be had.
+    /// How many; `None` is one whole core, anywhere.
     pub count: Option<usize>,
-    /// Near what.
+    /// The place they should be near.
     pub near: Option<Near>,
     /// Close together or far apart.
     pub shape: Shape,
-    /// Which kind of core; `None` is the fast kind where it suffices.
+    /// Which kind of core; `None` is the fast kind if there are enough of them.
     pub kind: Option<CoreKind>,
-    /// CPUs that stay with housekeeping.
+    /// CPUs reserved for housekeeping.
     pub keep: CpuSet,
     /// Memory nodes that have devices.
     pub device_nodes: Vec<u32>,
 }
 
-/// How several CPUs lie to each other.
+/// How several CPUs are placed relative to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shape {
     /// Close together: few nodes, few caches.
@@ -55,11 +55,11 @@ pub enum Shape {
 /// A choice with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
-    /// The CPUs.
+    /// The chosen CPUs.
     pub cpus: CpuSet,
     /// Which rules led to them.
     pub reasons: Vec<Reason>,
-    /// What else there was.
+    /// The alternatives.
     pub runners_up: Vec<RunnerUp>,
 }
 
@@ -68,14 +68,14 @@ pub struct Choice {
 pub struct Reason {
     /// Stable identifier of the rule.
     pub rule: String,
-    /// What it did here.
+    /// Its effect here.
     pub message: String,
-    /// Why the rule is there.
+    /// Why the rule exists.
     pub because: String,
 }
 
 impl Wish {
-    /// How many CPUs at least.
+    /// The minimum number of CPUs.
     pub(crate) fn count(&self) -> usize {
         self.count.unwrap_or(1)
     }
@@ -84,15 +84,15 @@ impl Wish {
 /// Chooses CPUs. The same machine and the same wish always give the same choice.
 ///
 /// # Errors
-/// [`Refusal::NotSoMany`] with the rule that stands in the way and the nearest that works, and what
-/// else makes a wish or a machine unusable.
+/// [`Refusal::NotSoMany`] with the rule that prevents the choice and the nearest one that works, and other errors of an
+/// unusable wish or machine.
 pub fn choose(machine: &Machine, wish: &Wish) -> Result<Choice, Refusal> {
     if wish.count == Some(0) {
         return Err(Refusal::NoCpus);
     }
     let best = match best_of_kinds(machine, wish, None)? {
         Some(best) => best,
-        // Who asks for no number gets a core even where every node is as small as that.
+        // A wish without a number gets a core even if every node is that small.
         None if wish.count.is_none() => {
             let best = best_of_kinds(machine, wish, Some(Limit::Nodes))?;
             best.ok_or_else(|| refuse::not_so_many(machine, wish))?
@@ -109,7 +109,7 @@ pub fn choose(machine: &Machine, wish: &Wish) -> Result<Choice, Refusal> {
     })
 }
 
-/// One whole core: what `prove` and `apply` take when nothing is asked for.
+/// One whole core: the default of `prove` and `apply`.
 ///
 /// # Errors
 /// As [`choose`].
@@ -117,20 +117,20 @@ pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
     choose(machine, &Wish::default()).map(|choice| choice.cpus)
 }
 
-/// The rules that a choice can break, with why they are there.
+/// The rules that a choice can break, with their reasons.
 pub(crate) fn rule_findings() -> impl Iterator<Item = (&'static str, &'static str)> {
     let broken = |rule: &&&rules::Rule| rule.breach.is_some();
     RULES.iter().filter(broken).map(|rule| (rule.id, rule.because))
 }
 
-/// The best set under some limits.
+/// The best set within certain limits.
 struct Best {
     cpus: CpuSet,
     cost: Cost,
     limits: Limits,
 }
 
-/// The best set of each kind of core that may be taken, and the better one of those.
+/// The better of the best sets of each allowed kind of core.
 fn best_of_kinds(machine: &Machine, wish: &Wish, lifted: Option<Limit>) -> Result<Option<Best>, Refusal> {
     let mut best: Option<Best> = None;
     for kind in kinds(machine, wish)? {
@@ -147,7 +147,7 @@ fn best_of_kinds(machine: &Machine, wish: &Wish, lifted: Option<Limit>) -> Resul
     Ok(best)
 }
 
-/// The best set of as many CPUs as asked for, or of the few more that whole cores need.
+/// The best set with the requested number of CPUs, or with the few more that whole cores need.
 fn best_set(ground: &Ground, available: &CpuSet) -> Option<CpuSet> {
     let cores = ground.places.iter().filter(|place| place.is_core());
     let threads = cores.map(|core| core.len).max().unwrap_or(1);
@@ -177,7 +177,7 @@ pub(crate) fn kind_word(kind: CoreKind) -> &'static str {
     }
 }
 
-/// What each rule has achieved, or could not.
+/// What each rule achieved, or could not achieve.
 fn reasons_of(ground: &Ground, set: &CpuSet, cost: &Cost) -> Vec<Reason> {
     const SHOWN: usize = 2;
     let mut reasons = Vec::with_capacity(COST);

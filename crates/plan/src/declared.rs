@@ -1,6 +1,6 @@
-//! `/etc/quietcore.toml`: the partitions that a machine shall have, as text that people write and keep.
+//! Reads and writes `/etc/quietcore.toml`: the partitions that a machine should have, as text that people edit.
 //!
-//! Pure: text to declarations and back. Which CPUs a declaration means is settled on a machine, not here.
+//! Pure: text to declarations and back. Which CPUs a declaration means is resolved on a machine, not here.
 //!
 //! ```toml
 //! [[partition]]
@@ -31,30 +31,30 @@ pub use webhook::Webhook;
 use crate::{Intent, PartitionName, Shape};
 use machine::CoreKind;
 
-/// Where the declarations of a machine are.
+/// The file with the declarations of a machine.
 pub const PATH: &str = "/etc/quietcore.toml";
 
-/// A file above this size is not read, in bytes.
+/// Maximum file size in bytes; a larger file is not read.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// One wanted partition.
+/// One declared partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// What is wanted there, still without CPUs.
+    /// The declared intent, without CPUs.
     pub template: Intent,
     /// Which CPUs.
     pub cpus: CpuWish,
-    /// Who may put tasks into it, as `USER`, `USER:GROUP` or `:GROUP`.
+    /// The user and group that may add tasks, as `USER`, `USER:GROUP` or `:GROUP`.
     pub owner: Option<String>,
-    /// Whether it comes back at boot.
+    /// Whether it is restored at boot.
     pub comes_back: ComesBack,
     /// Whether the boot line isolates its CPUs too.
     pub boot: BootPart,
-    /// Where it stands in the file, from 1; 0 for one that stands in none.
+    /// Its line in the file, from 1; 0 if it is in no file.
     pub line: usize,
 }
 
-/// Which CPUs a partition shall have.
+/// Which CPUs a partition should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CpuWish {
     /// These, as a CPU expression.
@@ -74,25 +74,25 @@ pub enum CpuWish {
     },
 }
 
-/// When a declared partition is brought into force.
+/// When a declared partition is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComesBack {
     /// At boot, and by `apply`.
     #[default]
     AtBoot,
-    /// By `apply` alone: `at_boot = false`.
+    /// By `apply` only: `at_boot = false`.
     ByHand,
 }
 
-/// Whether the boot line belongs to what is declared: `boot = true`, `boot = false`, or nothing said.
+/// Whether the declaration includes the boot line: `boot = true`, `boot = false`, or no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BootPart {
-    /// Nothing is said: where a boot line of ours is there, it is compared.
+    /// Not specified: if a boot line of ours exists, it is compared.
     #[default]
     Unsaid,
-    /// It does, and a machine without it is not as declared.
+    /// Included: a machine without it does not match the declaration.
     OnLine,
-    /// It does not, whatever our line isolates.
+    /// Not included, whatever our line isolates.
     RunTimeOnly,
 }
 
@@ -103,7 +103,7 @@ impl Declaration {
         &self.template.name
     }
 
-    /// Whether another one wants the same, wherever it stands. Whoever says nothing of the boot line wants what is said.
+    /// Whether another declaration wants the same, wherever it is in the file. An unspecified boot line equals any other.
     #[must_use]
     pub fn wants_the_same(&self, other: &Declaration) -> bool {
         let elsewhere = Declaration {
@@ -118,13 +118,13 @@ impl Declaration {
     }
 }
 
-/// What is wrong with a file of declarations.
+/// An error in a file of declarations.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}\n{next}")]
 pub struct DeclarationError {
-    /// Where, from 1; 0 for the file as a whole.
+    /// The line, from 1; 0 for the file as a whole.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub what: String,
     /// What to do.
     pub next: String,
@@ -132,7 +132,7 @@ pub struct DeclarationError {
 
 impl DeclarationError {
     fn new(line: usize, what: impl Into<String>, next: impl Into<String>) -> DeclarationError {
-        // Texts of the file are repeated here; a terminal must not obey them.
+        // Text from the file is repeated here; it must not contain terminal control characters.
         let plain = |text: String| text.replace(char::is_control, "?");
         DeclarationError {
             line,

@@ -1,5 +1,5 @@
-//! What changed on a machine, in meanings: two readings of it in, sentences out, with how much each matters to
-//! the isolated CPUs. What is unknown on one side is no change.
+//! Compares two readings of a machine and describes what changed, with how much each change matters to the isolated
+//! CPUs. A value that is unknown on one side is not a change.
 
 mod boot;
 mod cpus;
@@ -18,42 +18,42 @@ use serde::Serialize;
 pub struct Reading {
     /// The model.
     pub machine: Machine,
-    /// What stands in the files that nobody plans from.
+    /// The contents of files that no plan uses.
     pub settings: Settings,
     /// A process whose threads are not counted: our own.
     pub own_pid: Option<u32>,
 }
 
-/// What lies between two readings.
+/// The differences between two readings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diff {
-    /// The CPUs that matter most: given, or isolated in either reading.
+    /// The CPUs that matter most: given by the user, or isolated in either reading.
     pub isolated: CpuSet,
     /// Why the two are probably different machines; empty for one machine at two times.
     pub different_machines: Vec<String>,
-    /// The changes, the weightiest first.
+    /// The changes, most important first.
     pub changes: Vec<Difference>,
 }
 
 /// One difference between the two machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Difference {
-    /// Stable identifier of its sort: `irq-affinity`.
+    /// Stable identifier of its kind: `irq-affinity`.
     pub id: String,
-    /// `error` lets something reach the isolated CPUs that could not before, or takes isolation away;
-    /// `warning` may matter to them; `info` is the rest.
+    /// `error` opens the isolated CPUs to something that could not reach them before, or ends isolation; `warning` may
+    /// matter to them; `info` is the rest.
     pub level: Level,
-    /// What it is about: `irq/47`, `cpu3`, a boot parameter.
+    /// Its subject: `irq/47`, `cpu3`, a boot parameter.
     pub subject: String,
     /// In words.
     pub message: String,
-    /// What was; `None` for nothing.
+    /// The old value; `None` for nothing.
     pub before: Option<String>,
-    /// What is; `None` for nothing.
+    /// The new value; `None` for nothing.
     pub after: Option<String>,
 }
 
-/// The two readings side by side, and what it matters to.
+/// The two readings and the CPUs that matter.
 struct Pair<'a> {
     before: &'a Reading,
     after: &'a Reading,
@@ -61,7 +61,7 @@ struct Pair<'a> {
     changes: Vec<Difference>,
 }
 
-/// Everything that is compared, in the order of a reader's questions.
+/// All comparisons, in the order in which a reader asks about them.
 const FAMILIES: &[fn(&mut Pair)] = &[
     boot::compare,
     cpus::compare,
@@ -96,7 +96,7 @@ pub fn diff(before: &Reading, after: &Reading, cpus: Option<&CpuSet>) -> Diff {
     }
 }
 
-/// CPUs that the boot line or a partition takes from the rest.
+/// CPUs that the boot line or a partition isolates.
 fn isolated(machine: &Machine) -> CpuSet {
     let isolation = &machine.isolation;
     let boot = [
@@ -134,7 +134,7 @@ impl Pair<'_> {
         });
     }
 
-    /// How much it matters that something reached one set of CPUs and now reaches another.
+    /// How much it matters that something moved from one set of CPUs to another.
     fn reach(&self, before: &CpuSet, after: &CpuSet, otherwise: Level) -> Level {
         let gained = after.and(self.isolated).minus(before);
         if gained.is_empty() {
@@ -144,14 +144,14 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether both readings are of one boot, so that numbers mean the same.
+    /// Whether both readings are of one boot, so that numbers are comparable.
     fn same_boot(&self) -> bool {
         let id = |reading: &Reading| reading.machine.kernel.boot_id.clone();
         id(self.before).is_some() && id(self.before) == id(self.after)
     }
 }
 
-/// From what to what.
+/// The old and the new value.
 struct Step {
     before: Option<String>,
     after: Option<String>,
@@ -180,7 +180,7 @@ impl Step {
     }
 }
 
-/// A set for people.
+/// A set as readable text.
 fn shown(set: &CpuSet) -> String {
     if set.is_empty() {
         "none".to_owned()

@@ -1,4 +1,4 @@
-//! What a user should know: one sentence of what, the evidence, and the fix.
+//! Defines a finding: what the user should know, in one sentence, with evidence and a fix.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 pub enum Level {
     /// Good to know.
     Info,
-    /// Isolation will be weaker than it looks.
+    /// Isolation will be weaker than it appears.
     Warning,
     /// It does not work.
     Error,
 }
 
-/// One thing to know.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Stable identifier that scripts may match.
     pub id: String,
     /// How much it matters.
     pub level: Level,
-    /// What it is about: a CPU, an interrupt, a file.
+    /// Its subject: a CPU, an interrupt, a file.
     pub subject: String,
-    /// What is so, and why it matters.
+    /// What is the case, and why it matters.
     pub message: String,
     /// What to do about it; empty when nothing can be done.
     pub fix: String,
 }
 
 impl Finding {
-    /// A finding without a fix; add one with [`Finding::fix`]. The id is a row of `finding_ids.rs`, so that `explain` knows
-    /// it.
+    /// A finding without a fix; add one with [`Finding::fix`]. The id must be a row of `finding_ids.rs`, so that
+    /// `explain` knows it.
     #[must_use]
     pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
         debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
         Finding::of_rule(level, id, subject, message)
     }
 
-    /// As [`Finding::new`] for a rule of boot lines or of chosen CPUs. `explain` knows it by the rule itself.
+    /// As [`Finding::new`], for a rule about boot lines or chosen CPUs. `explain` finds it through the rule itself.
     pub(crate) fn of_rule(
         level: Level,
         id: &str,
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// Adds what to do.
+    /// Adds the fix.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = fix.into();

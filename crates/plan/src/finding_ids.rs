@@ -1,18 +1,18 @@
-//! What findings mean, by their stable ids, for `explain`. The findings about boot lines are the rules of
-//! [`crate::lint`], and those about chosen CPUs the rules of choosing; they carry their meaning themselves.
+//! Explains findings by their stable ids, for `explain`. Findings about boot lines are the rules of [`crate::lint`],
+//! findings about chosen CPUs the rules of choosing; those carry their own explanation.
 
-/// One finding that can be explained.
+/// One finding that `explain` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FindingRow {
     /// Its stable identifier.
     pub id: &'static str,
-    /// Where it is met: `plans`, `apply`, `prove`, `differences`, `check`.
+    /// Where it occurs: `plans`, `apply`, `prove`, `differences`, `check`.
     pub about: &'static str,
     /// What it means.
     pub what: &'static str,
 }
 
-/// The rows of this file: every finding but those of rules.
+/// The rows of this file: every finding except those of rules.
 pub(crate) fn rows() -> impl Iterator<Item = FindingRow> {
     let tables = [
         ("plans", FINDINGS),
@@ -33,7 +33,7 @@ pub(crate) fn is_known(id: &str) -> bool {
     rows().any(|row| row.id == id)
 }
 
-/// Of plans: ids and meanings.
+/// Findings of plans: ids and meanings.
 const FINDINGS: &[(&str, &str)] = &[
     (
         "knob-absent",
@@ -205,7 +205,7 @@ const FINDINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of applying and undoing.
+/// Findings of applying and undoing.
 const ENACTED: &[(&str, &str)] = &[
     (
         "boot-part-differs",
@@ -290,7 +290,7 @@ const PROVED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of holding an intention against the machine as it is.
+/// Findings of comparing an intent with the actual machine.
 const CHECKED: &[(&str, &str)] = &[
     (
         "mask-placed-threads",
@@ -392,7 +392,7 @@ const CHECKED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of comparing two readings of a machine.
+/// Findings of comparing two readings of a machine.
 const DIFFERENCES: &[(&str, &str)] = &[
     (
         "rebooted",

@@ -1,4 +1,4 @@
-//! What the user wants: which CPUs, under which name, how far to go.
+//! Defines what the user wants: which CPUs, under which name, and which profile.
 
 use crate::Refusal;
 use machine::{CpuSet, Hierarchy, Version};
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A wanted partition.
+/// A requested partition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Intent {
     /// Its name.
     pub name: PartitionName,
-    /// The CPUs to give away.
+    /// The CPUs to isolate.
     pub cpus: CpuSet,
     /// How far to go.
     pub profile: Profile,
-    /// Knobs taken by name, with the value that was asked for; `None` is the knob's usual one.
+    /// Explicitly requested knobs with their requested value; `None` is the knob's default.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with: BTreeMap<String, Option<String>>,
     /// Knobs of the profile that are left out.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub without: BTreeSet<String>,
-    /// Interrupts that go onto the isolated CPUs: numbers, or names with `*`.
+    /// Interrupts to move onto the isolated CPUs: numbers, or names with `*`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub irq_here: BTreeSet<String>,
-    /// What it stands for.
+    /// What it represents.
     #[serde(default, skip_serializing_if = "IntentKind::is_partition")]
     pub kind: IntentKind,
-    /// Name of the cgroup that takes everything else. `None` is the usual: our own `housekeeping` on v1, and none on
-    /// v2, where the partition alone does it. Front ends give those that their callers know.
+    /// Name of the cgroup for everything else. `None` is the default: our own `housekeeping` on v1, and none on v2,
+    /// where the partition alone is enough. Front ends set the name that their callers know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub housekeeping: Option<PartitionName>,
 }
 
 impl Intent {
-    /// An intent that takes what its profile holds.
+    /// An intent with the knobs of its profile.
     #[must_use]
     pub fn new(name: PartitionName, cpus: CpuSet, profile: Profile) -> Intent {
         Intent {
@@ -49,8 +49,8 @@ impl Intent {
         }
     }
 
-    /// Partitions share one set for everything else: this one takes the name that it has already. One that is in
-    /// force again goes on using its own.
+    /// Partitions share one set for everything else: this one adopts the name that is already in use. A partition that
+    /// is already active keeps its own.
     pub fn share_housekeeping(&mut self, in_force: &[Intent]) {
         let same = in_force.iter().find(|other| other.name == self.name);
         if let Some(other) = same.or(in_force.first()) {
@@ -58,7 +58,7 @@ impl Intent {
         }
     }
 
-    /// Directory of the cgroup that takes everything else; on v2 only where it was given a name.
+    /// Directory of the cgroup for everything else; on v2 only if it has a name.
     #[must_use]
     pub fn housekeeping_path(&self, hierarchy: &Hierarchy) -> Option<String> {
         match (&self.housekeeping, hierarchy.version) {
@@ -68,13 +68,13 @@ impl Intent {
         }
     }
 
-    /// Whether the scheduler shall balance load inside the partition.
+    /// Whether the scheduler balances load inside the partition.
     #[must_use]
     pub fn balances_inside(&self) -> bool {
         self.with.get("cpuset_partition").and_then(Option::as_deref) == Some("root")
     }
 
-    /// The arguments of `apply` that ask for it.
+    /// The arguments of `apply` that request this intent.
     #[must_use]
     pub fn arguments(&self) -> String {
         let quoted = |option: &str, text: &str| format!("{option} '{}'", text.replace('\'', "'\\''"));
@@ -95,8 +95,8 @@ impl Intent {
     }
 }
 
-/// Directory of a partition's cgroup. On v1 it is `/NAME`, because Machinekit and partrt users name it so; on
-/// v2 it stands beside the slices of systemd and so says whose it is.
+/// Directory of a partition's cgroup. On v1 it is `/NAME`, the name that users of Machinekit and partrt expect. On v2
+/// it is next to the slices of systemd, and its name shows its owner.
 #[must_use]
 pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
     match hierarchy.version {
@@ -105,20 +105,20 @@ pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
     }
 }
 
-/// v1: directory of the set that takes everything else, unless an intent gives it another name.
+/// v1: directory of the set for everything else, unless an intent gives it another name.
 #[must_use]
 pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
     format!("{}/housekeeping", hierarchy.mount)
 }
 
-/// What an intent stands for.
+/// What an intent represents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntentKind {
     /// A partition.
     #[default]
     Partition,
-    /// Changes that somebody named one by one ([`crate::by_hand`]); no CPU is isolated by them.
+    /// Explicitly requested changes ([`crate::by_hand`]); they isolate no CPU.
     ByHand,
 }
 
@@ -128,21 +128,21 @@ impl IntentKind {
     }
 }
 
-/// How far to go. Each profile holds the ones before it.
+/// How far to go. Each profile includes the ones before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// Partition, tasks, interrupts.
     Minimal,
-    /// All that has a use for isolation and no price worth naming.
+    /// Everything that helps isolation at no significant cost.
     #[default]
     Balanced,
-    /// All that costs power or comfort too.
+    /// Also what costs power or convenience.
     Strict,
 }
 
-/// Name of a partition: letters, digits, `_` and `-`, at most 32, not starting with `-`. It becomes part of a
-/// cgroup's directory name, so nothing else is let through.
+/// Name of a partition: letters, digits, `_` and `-`, at most 32, not starting with `-`. It becomes part of a cgroup's
+/// directory name, so nothing else is accepted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PartitionName(String);
@@ -172,7 +172,7 @@ impl PartitionName {
 }
 
 impl Default for PartitionName {
-    /// `rt`, as partrt and Machinekit call theirs.
+    /// `rt`, the name that partrt and Machinekit use.
     fn default() -> PartitionName {
         PartitionName("rt".to_owned())
     }

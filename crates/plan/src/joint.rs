@@ -1,14 +1,14 @@
-//! Changes of several partitions to one file, joined: the file gets one value that is right for all of them.
+//! Joins the changes of several partitions to one file into one value that is right for all of them.
 //!
-//! Each partition plans from what the file holds now and takes out its own CPUs. Where two partitions have lost the same
-//! mask, each value has the CPUs of the other, and writing one after the other puts isolated CPUs back for a moment.
+//! Each partition plans from the file's current value and removes its own CPUs. If two partitions must restrict the
+//! same mask, each value still contains the other's CPUs. Writing them in turn would briefly put isolated CPUs back.
 
 use crate::{Action, Change, Compare};
 use machine::CpuSet;
 use std::collections::BTreeMap;
 
-/// Gives every change of a set of CPUs the value that all changes of the same file leave: the CPUs that each of them has.
-/// Where that is none, as for interrupts that two partitions want for themselves, the values stay as they are.
+/// Sets every change of a CPU set to the intersection of all changes of the same file. If that is empty, as for an
+/// interrupt that two partitions claim, the values stay as they are.
 pub fn join(changes: &mut [&mut Change]) {
     let mut common: BTreeMap<String, (usize, CpuSet)> = BTreeMap::new();
     for change in changes.iter() {
@@ -37,7 +37,7 @@ pub fn join(changes: &mut [&mut Change]) {
             continue;
         };
         *value = match compare {
-            // As many digits as the mask had.
+            // Keep the mask's number of digits.
             Compare::Mask => cpus.to_mask(digits(value)),
             _ => cpus.to_string(),
         };
@@ -45,7 +45,7 @@ pub fn join(changes: &mut [&mut Change]) {
     }
 }
 
-/// File, form and CPUs of a change that writes a set of CPUs.
+/// File, format and CPUs of a change that writes a set of CPUs.
 fn set_of(change: &Change) -> Option<(&str, Compare, CpuSet)> {
     let Action::Write {
         path, value, compare, ..
@@ -61,7 +61,7 @@ fn set_of(change: &Change) -> Option<(&str, Compare, CpuSet)> {
     Some((path, *compare, cpus))
 }
 
-/// How many CPUs a mask of so many digits has room for.
+/// How many CPUs a mask with this many digits can hold.
 fn digits(mask: &str) -> u32 {
     let digits = mask.bytes().filter(u8::is_ascii_hexdigit).count();
     u32::try_from(digits).unwrap_or(u32::MAX).saturating_mul(4)

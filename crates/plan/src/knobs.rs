@@ -1,10 +1,10 @@
-//! Every kernel mechanism that quietcore can turn: one file each, one line each in [`KNOBS`].
+//! Lists every kernel mechanism that quietcore can set: one file each, one line each in [`KNOBS`].
 //!
-//! The order of the list is the order of the changes, and undo goes backwards. Partitions come before pins, because
-//! a partition rewrites masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`); interrupts come late, because they
-//! need nothing from the rest. A CPU that goes off and on again does so before all of that. One that stays off goes last,
-//! and comes back before the partition goes: when that ends, the kernel gives tasks the CPUs that are online then, and
-//! never adds one that comes later (seen on 6.1).
+//! Changes follow the order of the list; undo reverses it. Partitions come before pins, because a partition rewrites
+//! masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`). Interrupts come late, because they depend on nothing else.
+//! A CPU that goes offline and online again does so before all of that. A CPU that stays offline goes last, and comes
+//! back before the partition is removed: when a partition ends, the kernel gives tasks the CPUs that are online then,
+//! and never adds one that comes online later (seen on 6.1).
 
 mod by_name;
 mod check_interval;
@@ -117,20 +117,20 @@ pub const KNOBS: &[&Knob] = &[
     &cpu_offline::KNOB,
 ];
 
-/// The knob of a name, an alias or a file.
+/// The knob with this name, alias or file.
 #[must_use]
 pub fn knob(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().copied().find(|knob| knob.is_called(name))
 }
 
-/// The knob that a change belongs to: its id begins with the knob's name.
+/// The knob that a change belongs to: the change's id starts with the knob's name.
 #[must_use]
 pub fn of_change(id: &str) -> Option<&'static Knob> {
     let name = id.split('/').next().unwrap_or_default();
     KNOBS.iter().copied().find(|knob| knob.name == name)
 }
 
-/// Whether an intent takes a knob, because of its profile or by name.
+/// Whether an intent uses a knob, because of its profile or by explicit request.
 #[must_use]
 pub fn takes(intent: &Intent, knob: &str) -> bool {
     KNOBS
@@ -138,10 +138,10 @@ pub fn takes(intent: &Intent, knob: &str) -> bool {
         .any(|row| row.name == knob && row.because(intent).is_some())
 }
 
-/// As [`knob`], for a name that somebody typed.
+/// As [`knob`], for a name entered by the user.
 ///
 /// # Errors
-/// [`Refusal::NoKnob`] with what may be meant.
+/// [`Refusal::NoKnob`] with similar names.
 pub(crate) fn find(name: &str) -> Result<&'static Knob, Refusal> {
     knob(name).ok_or_else(|| Refusal::NoKnob {
         name: name.chars().take(40).collect(),

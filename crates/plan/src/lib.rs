@@ -1,7 +1,7 @@
-//! What should be done: a machine and an intent give a list of changes, as data, with reasons and undo.
+//! Plans changes: a machine and an intent give a list of changes, as data, with reasons and undo.
 //!
-//! Nothing here touches the machine. A kernel mechanism is one file in [`knobs`]; `plan`, `apply`, `explain`
-//! and the manual all read that one declaration.
+//! Nothing here touches the machine. A kernel mechanism is one file in [`knobs`]; `plan`, `apply`, `explain` and the
+//! manual all read that one declaration.
 
 pub mod boot_check;
 mod boot_line;
@@ -40,47 +40,48 @@ pub use taken::{State, TakenKnob};
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
 
-/// Everything that an intent needs on one machine, in the order in which it is to be done.
+/// Everything that an intent needs on one machine, in the order of execution.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// Name of the partition.
     pub partition: String,
-    /// How the CPUs were chosen; `None` where the user named them.
+    /// How the CPUs were chosen; `None` if the user named them.
     pub choice: Option<Choice>,
-    /// CPUs that will be given away.
+    /// CPUs to isolate.
     pub isolated: CpuSet,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
-    /// Cpusets of other owners, by their paths below the mount, whose tasks may still run on the isolated CPUs
-    /// after the changes.
+    /// Cpusets of other owners, by their paths below the mount, whose tasks may still run on the isolated CPUs after
+    /// the changes.
     pub shared_with: Vec<String>,
-    /// How far the intent goes.
+    /// The profile of the intent.
     pub profile: Profile,
-    /// The knobs that were taken, why, and what came of each.
+    /// The knobs used, why, and the result of each.
     pub knobs: Vec<TakenKnob>,
     /// Knobs of the profile that the intent leaves out.
     pub without: Vec<String>,
-    /// What the boot line should hold for the part that only a reboot can do; `None` where it adds nothing.
+    /// Boot parameters for the part that needs a reboot; `None` if there are none to add.
     pub boot_line: Option<String>,
     /// The changes, first to last.
     pub changes: Vec<Change>,
     /// What the user should know.
     pub findings: Vec<Finding>,
-    /// What it was planned from: also of what is right already this is what stood there before the partition.
+    /// The settings that the plan is based on. For settings that are right already, they are the values from before the
+    /// partition.
     #[serde(skip)]
     pub found: Settings,
 }
 
-/// Plans an intent. The machine should have been read with tasks and interrupts; without them their changes
-/// are planned as rules with an unknown preview. Of `settings` those of `machine::settings::for_cpus` are needed.
+/// Plans an intent. Read the machine with tasks and interrupts first; without them, their changes are planned as rules
+/// with an unknown preview. `settings` must include those of `machine::settings::for_cpus`.
 ///
 /// # Errors
-/// A [`Refusal`] when the intent cannot be met safely; nothing is half planned.
+/// A [`Refusal`] if the intent cannot be met safely; there are no partial plans.
 pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<Plan, Refusal> {
     plan_beside(machine, settings, intent, &[])
 }
 
-/// As [`plan`], on a machine where partitions of ours are in force already: they keep their CPUs.
+/// As [`plan`], on a machine with active partitions of ours, which keep their CPUs.
 ///
 /// # Errors
 /// As [`plan`], and [`Refusal::Taken`].
@@ -114,7 +115,7 @@ pub fn plan_beside(
     Ok(plan)
 }
 
-/// Every finding but those about boot lines.
+/// Every finding except those about boot lines.
 pub fn findings() -> impl Iterator<Item = FindingRow> {
     let chosen = choose::rule_findings().map(|(id, what)| FindingRow {
         id,
@@ -124,8 +125,8 @@ pub fn findings() -> impl Iterator<Item = FindingRow> {
     finding_ids::rows().chain(chosen)
 }
 
-/// Section 6 of the design: after planning too, every write is held against the safety rules, so that a wrong
-/// knob cannot strand the machine.
+/// Section 6 of the design: after planning, every write is checked against the safety rules again, so that a faulty
+/// knob cannot make the machine unusable.
 fn refuse_unsafe(plan: &Plan) -> Result<(), Refusal> {
     for change in &plan.changes {
         if let Action::Write {

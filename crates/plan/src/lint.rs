@@ -1,7 +1,7 @@
-//! Judges a boot line: what in it contradicts itself, is ignored by this kernel, or has a price.
+//! Checks a boot line for words that contradict each other, are ignored by this kernel, or have a cost.
 //!
-//! A rule is one declaration with a stable id, a level, the truth, the fix and a function that finds it; the
-//! list is [`RULES`]. A rule's level is the highest that it gives: what depends on an unknown fact is `info`.
+//! A rule is one declaration with a stable id, a level, the explanation, the fix and a function that finds violations;
+//! the list is [`RULES`]. A rule's level is its highest: a result that depends on an unknown fact is `info`.
 
 mod clock;
 mod cpu_list;
@@ -37,17 +37,17 @@ use crate::{Finding, Level};
 use repair::Edit;
 use serde::Serialize;
 
-/// One thing that can be wrong with a boot line.
+/// One possible fault of a boot line.
 pub struct Rule {
     /// Stable identifier.
     pub id: &'static str,
-    /// The highest level that it gives.
+    /// The highest level that it reports.
     pub level: Level,
-    /// What is so, and why it matters.
+    /// The explanation, and why it matters.
     pub truth: &'static str,
-    /// What to do; empty when nothing has to be done.
+    /// What to do; empty if nothing has to be done.
     pub fix: &'static str,
-    /// Finds it.
+    /// Finds violations.
     pub(crate) check: fn(&Line) -> Vec<Hit>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Hit {
 }
 
 impl Hit {
-    /// About a word of the line, or a CPU list.
+    /// A hit about a word of the line, or a CPU list.
     pub fn on(subject: impl Into<String>) -> Hit {
         Hit {
             subject: subject.into(),
@@ -72,52 +72,52 @@ impl Hit {
         }
     }
 
-    /// What was seen, in front of the rule's truth.
+    /// Adds the evidence, which precedes the rule's explanation.
     pub fn because(mut self, evidence: impl Into<String>) -> Hit {
         self.evidence = evidence.into();
         self
     }
 
-    /// At another level than the rule's own.
+    /// Sets a level other than the rule's own.
     pub fn at(mut self, level: Level) -> Hit {
         self.level = Some(level);
         self
     }
 
-    /// With a fix for this very line.
+    /// Sets a fix for this specific line.
     pub fn fix(mut self, fix: impl Into<String>) -> Hit {
         self.fix = Some(fix.into());
         self
     }
 
-    /// With an edit of the line that repairs it.
+    /// Adds an edit of the line that repairs it.
     pub fn edit(mut self, edit: Edit) -> Hit {
         self.edits.push(edit);
         self
     }
 
-    /// With edits that take words out.
+    /// Adds edits that remove words.
     pub fn drop(mut self, words: impl IntoIterator<Item = usize>) -> Hit {
         self.edits.extend(words.into_iter().map(Edit::Drop));
         self
     }
 }
 
-/// What is to be said about a boot line.
+/// The findings about a boot line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// In the order of the rules.
     pub findings: Vec<Finding>,
-    /// The line with everything repaired that has one clear repair. It has no error that a word of the line
-    /// can cause; what only another kernel or a reboot can change stays.
+    /// The line with every unambiguous repair made. It has no error that a word of the line can cause; problems that
+    /// need another kernel or a reboot remain.
     pub suggested: String,
 }
 
-/// A longer line is not judged, in bytes. The kernel of no architecture keeps more than 4096 by default (`COMMAND_LINE_SIZE`),
-/// and the work of some rules grows with the square of the number of words.
+/// Maximum length in bytes; a longer line is not checked. No architecture's kernel keeps more than 4096 by default
+/// (`COMMAND_LINE_SIZE`), and the work of some rules grows with the square of the number of words.
 pub const MOST_BYTES: usize = 16 << 10;
 
-/// Judges a line against what is known about a kernel and its machine. Of one with more than [`MOST_BYTES`] only that is said.
+/// Checks a line against the known facts of a kernel and its machine. If it exceeds [`MOST_BYTES`], only that is reported.
 #[must_use]
 pub fn lint(text: &str, facts: &Facts) -> Verdict {
     let line = Line::new(text, facts);
@@ -138,8 +138,7 @@ pub fn lint(text: &str, facts: &Facts) -> Verdict {
     }
 }
 
-/// As [`lint`], where the kernel of the facts is only assumed: what would be right on another kernel is no error, but a
-/// warning.
+/// As [`lint`], for an assumed kernel: what would be right on another kernel is a warning instead of an error.
 #[must_use]
 pub fn lint_assuming(text: &str, facts: &Facts) -> Verdict {
     let mut verdict = lint(text, facts);
@@ -155,7 +154,7 @@ pub fn lint_assuming(text: &str, facts: &Facts) -> Verdict {
     verdict
 }
 
-/// The rule with an id.
+/// The rule with this id.
 #[must_use]
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.id == id)

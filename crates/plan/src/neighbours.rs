@@ -1,10 +1,10 @@
-//! Programs beside us that set the same knobs or give the same CPUs away: named, with what they would undo of ours.
+//! Reports other programs that set the same knobs or assign the same CPUs, and what they would undo.
 
 use crate::{Finding, KNOBS, Level, Scene, takes};
 use machine::neighbours::CPU_MANAGER_STATE;
 use machine::{Owner, Task, Version};
 
-/// What the user has to know about them.
+/// Findings about such programs.
 pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(tuned(scene));
@@ -20,7 +20,7 @@ fn running<'m>(scene: &Scene<'m>, comms: &[&str]) -> Option<&'m Task> {
         .find(|task| comms.contains(&task.comm.as_str()) && !task.is_kernel() && task.key.tid == task.pid)
 }
 
-/// TuneD writes all of its profile at its start and at every switch, whatever stands there by then.
+/// TuneD writes its whole profile when it starts and when the profile changes, regardless of the current values.
 fn tuned(scene: &Scene) -> Option<Finding> {
     let daemon = running(scene, &["tuned"])?;
     let tuned = scene.machine.tuned.as_ref();
@@ -54,7 +54,7 @@ fn tuned(scene: &Scene) -> Option<Finding> {
     )))
 }
 
-/// The kubelet looks every ten seconds whether its containers have the CPUs that it gave them.
+/// Every ten seconds the kubelet checks whether its containers have the CPUs that it assigned.
 fn kubelet(scene: &Scene) -> Option<Finding> {
     let state = scene.machine.cpu_manager.as_ref()?;
     let isolated = scene.isolated();
@@ -83,8 +83,8 @@ fn kubelet(scene: &Scene) -> Option<Finding> {
     )))
 }
 
-/// On v1 a container's group is made below its runtime's, with the CPUs of that. A runtime without a group makes one
-/// with all CPUs, which the kernel refuses beside an exclusive set.
+/// On v1 a container's group is created below its runtime's, with that group's CPUs. A runtime without a group creates
+/// one with all CPUs, which the kernel refuses next to an exclusive set.
 fn to_come(scene: &Scene) -> Option<Finding> {
     let hierarchy = scene.hierarchy()?;
     let root_is_exclusive = hierarchy.set("/").and_then(|set| set.cpu_exclusive) == Some(true);

@@ -1,5 +1,5 @@
-//! The one table of boot parameters that matter to isolated CPUs: what each does, what it costs, and what does
-//! the same at run time. `explain` and the rules about boot lines read it.
+//! Describes the boot parameters that matter to isolated CPUs: what each does, what it costs, and its run-time
+//! equivalent. `explain` and the rules about boot lines use this table.
 //!
 //! Facts: `Documentation/admin-guide/kernel-parameters.txt` and the sources that it names.
 
@@ -15,29 +15,29 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Price {
-    /// Nothing worth naming.
+    /// Nothing significant.
     None,
     /// Speed, of system calls or of the housekeeping CPUs.
     Speed,
     /// Power and heat.
     Power,
-    /// Faults stay unseen.
+    /// Faults go undetected.
     Safety,
-    /// Known holes stay open.
+    /// Known vulnerabilities stay open.
     Security,
 }
 
-/// Who reads a parameter.
+/// What reads a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reader {
     /// The kernel.
     Kernel,
-    /// A program that looks into `/proc/cmdline`.
+    /// A program that reads `/proc/cmdline`.
     Program,
 }
 
-/// Whether a parameter may stand on a line more than once.
+/// Whether a parameter may occur on a line more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Repeats {
@@ -54,21 +54,21 @@ pub enum Repeats {
 pub struct ParameterRow {
     /// Its name.
     pub name: &'static str,
-    /// What stands behind the name.
+    /// What follows the name.
     pub form: &'static str,
     /// What it does.
     pub what: &'static str,
     /// What that means for isolated CPUs.
     pub isolation: &'static str,
-    /// Since which kernel; empty where older than 4.14.
+    /// The first kernel with it; empty if older than 4.14.
     pub since: &'static str,
-    /// What the kernel must be built with; empty for nothing special.
+    /// Required kernel configuration; empty for nothing special.
     pub needs: &'static str,
-    /// What does the same at run time; empty where nothing does.
+    /// The run-time equivalent; empty if there is none.
     pub twin: &'static str,
     /// What it costs.
     pub price: Price,
-    /// Who reads it.
+    /// What reads it.
     pub reader: Reader,
     /// Whether it may be repeated.
     pub repeats: Repeats,
@@ -127,7 +127,7 @@ impl ParameterRow {
     }
 }
 
-/// Every row, group after group.
+/// Every row, group by group.
 pub fn parameters() -> impl Iterator<Item = &'static ParameterRow> {
     [core::ROWS, power::ROWS, memory::ROWS, system::ROWS]
         .into_iter()

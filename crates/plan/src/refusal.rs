@@ -1,4 +1,4 @@
-//! Why an intent is not planned.
+//! Lists the reasons why an intent is refused.
 
 use machine::CpuSet;
 use root::{Failure, Status};
@@ -21,11 +21,11 @@ pub enum Refusal {
         /// What exists.
         present: CpuSet,
     },
-    /// CPUs that are switched off.
+    /// CPUs that are offline.
     Offline {
         /// The CPUs.
         cpus: CpuSet,
-        /// What runs.
+        /// Which CPUs are online.
         online: CpuSet,
     },
     /// The lowest online CPU.
@@ -35,39 +35,39 @@ pub enum Refusal {
         /// What may be isolated.
         others: CpuSet,
     },
-    /// Nothing would be left for the rest of the machine.
+    /// No CPU would be left for the rest of the machine.
     LastHousekeeping {
         /// The CPUs.
         cpus: CpuSet,
-        /// What runs.
+        /// Which CPUs are online.
         online: CpuSet,
     },
-    /// CPUs that another partition of ours has.
+    /// CPUs that belong to another partition of ours.
     Taken {
         /// The CPUs.
         cpus: CpuSet,
-        /// Whose they are.
+        /// The partition they belong to.
         name: String,
     },
     /// A machine that is too small.
     TooSmall {
-        /// What runs.
+        /// Which CPUs are online.
         online: CpuSet,
     },
-    /// The machine does not say which CPUs run.
+    /// The online CPUs of the machine are unknown.
     UnknownCpus,
     /// More CPUs than the rules allow.
     NotSoMany {
-        /// How many were asked for.
+        /// The requested number.
         count: usize,
-        /// How many can be had.
+        /// The possible number.
         most: usize,
-        /// The rule that stands in the way.
+        /// The rule that prevents it.
         rule: String,
         /// The nearest that works.
         offer: String,
     },
-    /// A device that is near no CPU in particular.
+    /// A device that is not close to any particular CPU.
     NoLocality {
         /// The device.
         device: String,
@@ -79,35 +79,35 @@ pub enum Refusal {
         /// The kind.
         wanted: &'static str,
     },
-    /// A knob that there is not.
+    /// An unknown knob.
     NoKnob {
         /// The name.
         name: String,
-        /// What may be meant.
+        /// Similar names.
         near: Vec<&'static str>,
     },
-    /// A value that a knob does not take.
+    /// A value that a knob does not accept.
     KnobValue {
         /// The knob.
         knob: &'static str,
         /// The value.
         value: String,
-        /// What it takes.
+        /// Accepted values.
         takes: String,
     },
-    /// A knob that isolation cannot do without.
+    /// A knob that isolation requires.
     KnobNeeded {
         /// The knob.
         knob: &'static str,
         /// Why.
         why: &'static str,
     },
-    /// A knob that was asked for twice, in different ways.
+    /// A knob requested twice with different settings.
     KnobTwice {
         /// The knob.
         knob: &'static str,
     },
-    /// A pattern that no interrupt has.
+    /// A pattern that matches no interrupt.
     NoInterrupt {
         /// The pattern.
         pattern: String,

@@ -1,4 +1,4 @@
-//! The machine and the intent side by side, with what every knob needs worked out once.
+//! Combines the machine and the intent, and computes once what every knob needs.
 
 use crate::{Finding, Intent, Level, Refusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
@@ -12,11 +12,11 @@ pub struct Scene<'a> {
     pub settings: &'a Settings,
     /// The intent.
     pub intent: &'a Intent,
-    /// Other partitions of ours that are in force.
+    /// Other active partitions of ours.
     pub in_force: Vec<&'a Intent>,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
-    /// SMT siblings of the isolated CPUs that the intent switches off.
+    /// SMT siblings of the isolated CPUs that the intent takes offline.
     pub going_offline: CpuSet,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Scene<'a> {
     /// Checks the intent against the machine.
     ///
     /// # Errors
-    /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, of another partition, or all there are.
+    /// A [`Refusal`] if it names CPUs that are missing, offline, the lowest, part of another partition, or all there are.
     pub fn set(
         machine: &'a Machine,
         settings: &'a Settings,
@@ -111,7 +111,7 @@ impl<'a> Scene<'a> {
         &self.intent.cpus
     }
 
-    /// The hierarchy that has the cpuset controller.
+    /// The hierarchy with the cpuset controller.
     #[must_use]
     pub fn hierarchy(&self) -> Option<&Hierarchy> {
         self.machine.cgroups.cpuset.as_ref()
@@ -128,7 +128,7 @@ impl<'a> Scene<'a> {
         self.in_force.iter().any(of)
     }
 
-    /// As [`Scene::is_ours`], also for the sets of this intent, which may be in force already.
+    /// As [`Scene::is_ours`], also for the sets of this intent, which may already exist.
     pub(crate) fn is_or_will_be_ours(&self, cgroup: &str) -> bool {
         self.hierarchy().is_some_and(|hierarchy| {
             let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
@@ -138,8 +138,8 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own where these have
-    /// memory, else `None` for all (a set without memory can start nothing).
+    /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own if these have memory, else
+    /// `None` for all (a set without memory cannot start any task).
     #[must_use]
     pub fn local_nodes(&self) -> Option<String> {
         let nodes = &self.machine.topology.nodes;
@@ -152,7 +152,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// That a kernel is older than every kernel that we know.
+/// Reports a kernel older than every supported kernel.
 #[must_use]
 pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
     let release = kernel.release.as_deref().filter(|_| kernel.is_unsupported())?;

@@ -1,9 +1,9 @@
-//! What is unwise or limited about an intent on a machine, whatever the knobs do.
+//! Reports what is unwise or limited about an intent on a machine, independent of the knobs.
 
 use crate::{Finding, Level, Scene, choose, neighbours, unsupported_kernel};
 use machine::Owner;
 
-/// What is unwise or limited about this intent on this machine, whatever the knobs do.
+/// What is unwise or limited about this intent on this machine, independent of the knobs.
 pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
     let isolated = scene.isolated();
     let mut findings: Vec<Finding> = unsupported_kernel(&scene.machine.kernel).into_iter().collect();
@@ -34,7 +34,7 @@ pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
             ),
             Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,
         };
-        // Our front ends of these names make them too.
+        // Our front ends of these names create them too.
         if sets.iter().all(|set| scene.is_or_will_be_ours(set)) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! The one table of run-time settings that matter to isolated CPUs, also those that quietcore does not set (yet):
-//! the file, what it does, which value isolates, and what it costs. The twins of boot parameters are here too.
+//! Describes the run-time settings that matter to isolated CPUs, including those that quietcore does not set (yet): the
+//! file, what it does, which value isolates, and what it costs. Run-time equivalents of boot parameters are here too.
 
 mod devices;
 mod kernel;
@@ -10,7 +10,7 @@ use serde::Serialize;
 /// One run-time setting that matters to isolated CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingRow {
-    /// Its name: that of the file, or the kernel's word for it.
+    /// Its name: that of the file, or the kernel's name for it.
     pub name: &'static str,
     /// Where it is.
     pub path: &'static str,
@@ -18,7 +18,7 @@ pub struct SettingRow {
     pub what: &'static str,
     /// Which value isolates, and what that means for isolated CPUs.
     pub isolation: &'static str,
-    /// Since which kernel; empty where older than 4.14.
+    /// The first kernel with it; empty if older than 4.14.
     pub since: &'static str,
     /// Names of the interruption classes that it stops.
     pub stops: &'static [&'static str],
@@ -55,12 +55,12 @@ impl SettingRow {
     }
 }
 
-/// Every row, group after group.
+/// Every row, group by group.
 pub fn settings() -> impl Iterator<Item = &'static SettingRow> {
     [kernel::ROWS, devices::ROWS].into_iter().flatten()
 }
 
-/// The row with a name, or of a path.
+/// The row with this name or path.
 #[must_use]
 pub fn setting(name: &str) -> Option<&'static SettingRow> {
     settings().find(|row| row.name == name || row.path == name)

@@ -1,11 +1,11 @@
-//! Which cpusets of other owners still admit their tasks to the isolated CPUs after a plan.
+//! Finds the cpusets of other owners whose tasks may still run on the isolated CPUs after a plan.
 //!
-//! A plan narrows the cpusets of other owners, but it leaves a set that has no other CPU. A headline that promises
-//! CPUs for one owner alone has to know of those.
+//! A plan narrows the cpusets of other owners, but leaves a set that has no other CPU. A headline that promises
+//! exclusive CPUs must mention these sets.
 //!
 //! Sources: on v1 a set runs on its own list, and `cpuset1_validate_change` refuses a parent that is smaller than its
-//! child. On v2 a set runs on the part of its list that the parent has; where that is nothing, on all CPUs of the
-//! parent (`compute_effective_cpumask` and its callers in `kernel/cgroup/cpuset.c`).
+//! child. On v2 a set runs on the part of its list that the parent has; if that is empty, on all CPUs of the parent
+//! (`compute_effective_cpumask` and its callers in `kernel/cgroup/cpuset.c`).
 
 use crate::{Action, Change, Scene};
 use machine::{CpuSet, Hierarchy, Partition, Version};
@@ -39,7 +39,7 @@ pub(crate) fn allowed(scene: &Scene, hierarchy: &Hierarchy, changes: &[Change], 
     if hierarchy.version == Version::V1 && !hierarchy.v2_mode {
         return list(name).unwrap_or_default();
     }
-    // A partition takes its CPUs from the root, unless a set beside it holds them too.
+    // A partition takes its CPUs from the root, unless a sibling set holds them too.
     let top = name.match_indices('/').nth(1).map_or(name, |(at, _)| &name[..at]);
     let beside = list(top).unwrap_or_default();
     let mut allowed = scene.housekeeping.or(&beside.and(scene.isolated()));

@@ -1,4 +1,4 @@
-//! Which knobs an intent takes, because of its profile or by name, and what came of each.
+//! Determines which knobs an intent uses, by profile or explicit request, and the result of each.
 
 use crate::{Because, Finding, KNOBS, Knob, Level, Plan, Presence, Scene};
 use serde::Serialize;
@@ -8,27 +8,27 @@ use serde::Serialize;
 pub struct TakenKnob {
     /// Its name.
     pub name: &'static str,
-    /// Why it was taken.
+    /// Why it is used.
     pub because: Because,
-    /// The value that was asked for; `None` for the usual one.
+    /// The requested value; `None` for the default.
     pub value: Option<String>,
-    /// What came of it.
+    /// Its result.
     pub state: State,
 }
 
-/// What came of a knob.
+/// The result of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// There is something to change.
+    /// Something has to change.
     Changes,
-    /// The machine is so already, as far as it can be.
+    /// The machine already matches, as far as it can.
     Already,
-    /// This machine has no such thing.
+    /// This machine has no such mechanism.
     Absent,
 }
 
-/// Adds the changes and findings of every knob that the intent takes.
+/// Adds the changes and findings of every knob that the intent uses.
 pub(crate) fn plan_knobs(scene: &Scene, plan: &mut Plan) {
     for knob in KNOBS {
         let Some(because) = knob.because(scene.intent) else {
@@ -53,7 +53,7 @@ pub(crate) fn plan_knobs(scene: &Scene, plan: &mut Plan) {
     }
 }
 
-/// Who asked for something by name has to hear that it is not there.
+/// A user who explicitly requested a knob must learn that it does not exist.
 fn absent(knob: &Knob) -> Finding {
     let files = knob.files.join(", ");
     let message = format!("it was asked for by name, and this machine shows no {files}");

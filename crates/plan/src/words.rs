@@ -1,6 +1,6 @@
-//! How far apart two words are, for "did you mean".
+//! Measures how far apart two words are, for "did you mean".
 
-/// Letters to insert, remove or replace to make one word from another (Levenshtein), for short words.
+/// Letters to insert, remove or replace to turn one word into another (Levenshtein), for short words.
 #[must_use]
 pub fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
@@ -21,7 +21,7 @@ pub fn distance(one: &str, other: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-/// The words nearest to one, nearest first: those that contain it or begin like it count as near.
+/// The words nearest to one, nearest first: a word that contains it or starts like it counts as near.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
     let wanted = word.to_ascii_lowercase();
@@ -43,7 +43,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, count: 
             }
         })
         .collect();
-    // Of equally near words the shorter one is more likely meant.
+    // Of equally near words the shorter one is more likely.
     near.sort_unstable_by_key(|(apart, name)| (*apart, name.len(), *name));
     near.dedup();
     near.into_iter().take(count).map(|(_, name)| name).collect()

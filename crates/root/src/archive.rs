@@ -1,4 +1,4 @@
-//! Unpacks a tar archive, plain or compressed, into a [`Tree`]. Told by its content, never by its name.
+//! Unpacks a tar archive, plain or compressed, into a [`Tree`]. The content decides the format, never the name.
 
 use crate::RootError;
 use crate::capture_rules::{hostile, not_a_machine};
@@ -12,22 +12,22 @@ use std::path::Path;
 use std::rc::Rc;
 use tar::EntryType;
 
-/// The most that an archive may unpack to. A machine with 100,000 threads has about a tenth.
+/// Maximum unpacked size of an archive. A machine with 100,000 threads has about a tenth.
 const MAX_BYTES: u64 = if usize::BITS < 64 { 512 << 20 } else { 2 << 30 };
-/// The most entries: more than a tenfold of such a machine.
+/// Maximum number of entries: more than ten times those of such a machine.
 const MAX_ENTRIES: usize = 4_000_000;
-/// Unpacked bytes for each packed one. Kernel files are repetitive (a few hundred); bombs have many thousands.
+/// Maximum ratio of unpacked to packed bytes. Kernel files are repetitive (a few hundred); bombs have many thousands.
 const MAX_RATIO: u64 = 5_000;
 /// Small archives may have any ratio.
 const RATIO_COUNTS_FROM: u64 = 64 << 20;
-/// The memory of a decoder, beside what it gives. `xz -9` needs 65 MiB; zstd's decoder has a limit of its own.
+/// Maximum memory of a decoder, without its output. `xz -9` needs 65 MiB; zstd's decoder has its own limit.
 const MAX_DECODER_KIB: u32 = 100 << 10;
 /// Header, long name and extensions of one entry.
 const MAX_HEADER: u64 = 1 << 20;
-/// What may follow the end mark of the archive: padding to the block size of a tape.
+/// Maximum data after the end mark of the archive: padding to the block size of a tape.
 const MAX_TRAILER: u64 = 16 << 20;
 
-/// `PATH_MAX`: a longer name cannot have come from a file system.
+/// `PATH_MAX`: a longer name cannot come from a file system.
 const MAX_NAME: usize = 4096;
 
 const BLOCK: usize = 512;
@@ -85,7 +85,7 @@ fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     if !meter.ends_in_zeros.get() {
         return Err(broken("it is truncated: its end mark is missing"));
     }
-    // The packed format has its checksum at the end, behind what tar cares for.
+    // The compressed format has its checksum at the end, after what tar reads.
     meter.allow(MAX_TRAILER);
     std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(|error| bad(&error))?;
     Ok(builder)
@@ -154,7 +154,7 @@ fn add(
     }
 }
 
-/// A path without empty parts and `.`.
+/// The path without empty parts and `.`.
 fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
     let shown = || String::from_utf8_lossy(path).into_owned();
     if path.starts_with(b"/") {
@@ -163,7 +163,7 @@ fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
     if path.contains(&0) {
         return Err(hostile(&shown(), "a name with a NUL in it"));
     }
-    // Nearly all are clean already, but for the slash behind a folder.
+    // Nearly all are clean already, except for the slash after a folder.
     let trimmed = path.strip_suffix(b"/").unwrap_or(path);
     if trimmed
         .split(|&byte| byte == b'/')
@@ -184,7 +184,7 @@ fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
     Ok(Cow::Owned(cleaned))
 }
 
-/// Picks the decoder by the first bytes.
+/// Selects the decoder by the first bytes.
 fn decoder(mut packed: Packed) -> Result<Box<dyn Read>, Error> {
     let mut head = Vec::with_capacity(BLOCK);
     packed.by_ref().take(BLOCK as u64).read_to_end(&mut head)?;
@@ -237,7 +237,7 @@ fn unreadable(meter: &Meter, error: &Error) -> RootError {
     }
 }
 
-/// Counts on both sides of the decoder, and stops it at a limit.
+/// Counts bytes on both sides of the decoder, and stops it at a limit.
 #[derive(Default)]
 struct Meter {
     packed: Cell<u64>,
@@ -250,7 +250,7 @@ struct Meter {
 }
 
 impl Meter {
-    /// How much may be read until the next call, so that no header can swallow the memory.
+    /// The number of bytes that may be read until the next call, so that no header can exhaust memory.
     fn allow(&self, bytes: u64) {
         self.allowed.set(bytes);
     }
@@ -306,7 +306,7 @@ impl Meter {
     }
 }
 
-/// Zeros at the end of a read; more than the last block need not be looked at.
+/// The number of zeros at the end of a read; more than the last block is not needed.
 fn blank_end(bytes: &[u8]) -> usize {
     let tail = bytes.len().saturating_sub(BLOCK);
     let tail = bytes.get(tail..).unwrap_or_default();
@@ -329,7 +329,7 @@ impl Read for Packed {
 }
 
 struct Unpacked {
-    /// Tar reads headers of 512 bytes; a decoder is called for more.
+    /// Tar reads headers of 512 bytes; a decoder is called for larger pieces.
     inner: BufReader<Box<dyn Read>>,
     meter: Rc<Meter>,
 }

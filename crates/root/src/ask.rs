@@ -1,7 +1,7 @@
-//! One question to a daemon that listens on a socket of this machine, and its answer, within a time limit.
+//! Sends one question to a daemon on a local socket and reads its answer, within a time limit.
 //!
-//! Some daemons take settings over a socket and not by a file, and let only root in: the kernel vouches for who asks
-//! (`SCM_CREDENTIALS`, see unix(7)).
+//! Some daemons accept settings over a socket instead of a file, and admit only root: the kernel provides the caller's
+//! credentials (`SCM_CREDENTIALS`, see unix(7)).
 
 use crate::{Live, RootError};
 use rustix::fd::OwnedFd;
@@ -15,7 +15,7 @@ use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-/// Where a daemon listens.
+/// The address of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// A socket in the file system.
@@ -24,16 +24,16 @@ pub enum Address {
     Abstract(String),
 }
 
-/// No daemon that we ask says more.
+/// Maximum length of an answer; no supported daemon sends more.
 const MAX_ANSWER: usize = 1 << 20;
 
 impl Live {
-    /// Connects to the first of these addresses that exists, sends a question and reads until the other side closes.
-    /// A daemon that has nothing to say gives an empty answer.
+    /// Connects to the first of these addresses that exists, sends a question and reads until the other side closes. An
+    /// empty answer is valid.
     ///
     /// # Errors
-    /// The errno of connecting, `ENOENT` where nobody listens, `EPERM` where it is another user who does; `ETIMEDOUT`
-    /// for one that does not answer within `limit`.
+    /// The errno of connecting, `ENOENT` if no process listens, `EPERM` if the listener belongs to another user;
+    /// `ETIMEDOUT` if it does not answer within `limit`.
     pub fn ask(&self, addresses: &[Address], question: &str, limit: Duration) -> Result<String, RootError> {
         let mut failure = RootError::Io {
             path: addresses.first().map(Address::text).unwrap_or_default(),
@@ -43,7 +43,8 @@ impl Live {
         for address in addresses {
             match self.ask_one(address, question, limit) {
                 Ok(answer) => return Ok(answer),
-                // Where nobody listens, the next one is tried; the first address is the usual one and is named.
+                // If no process listens, the next address is tried; the first address is the usual one and appears in
+                // the error.
                 Err((Doing::Connect, Errno::NOENT | Errno::CONNREFUSED)) => {}
                 Err((doing, errno)) => {
                     failure = RootError::from_io(&address.text(), doing.text(), &late(errno).into());
@@ -72,10 +73,10 @@ impl Live {
         };
         let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
         let socket = rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
-        // Set before connecting, which waits when the daemon's queue of callers is full.
+        // Set before connecting, which blocks while the daemon's connection queue is full.
         set_socket_timeout(&socket, Timeout::Send, Some(limit))?;
         rustix::net::connect(&socket, &name)?;
-        // A file says by its directory whose it is; a name without a file anybody may take.
+        // The directory of a file shows its owner; any user may take an abstract name.
         let peer = socket_peercred(&socket)?;
         if !peer.uid.is_root() && peer.uid != rustix::process::geteuid() {
             return Err(Errno::PERM);
@@ -112,7 +113,7 @@ fn send(socket: &OwnedFd, question: &str) -> Result<(), Errno> {
     control.push(SendAncillaryMessage::ScmCredentials(own));
     let text = [IoSlice::new(question.as_bytes())];
     let sent = rustix::net::sendmsg(socket, &text, &mut control, SendFlags::NOSIGNAL)?;
-    // Questions are a few hundred bytes: the kernel takes them whole.
+    // Questions are a few hundred bytes: the kernel accepts them whole.
     if sent == question.len() {
         Ok(())
     } else {
@@ -130,7 +131,7 @@ fn answer(socket: &OwnedFd, until: Instant) -> Result<String, Errno> {
         }
         set_socket_timeout(socket, Timeout::Recv, Some(left.max(Duration::from_millis(1))))?;
         match rustix::net::recv(socket, &mut part, RecvFlags::empty()) {
-            // Closed with a question unread: it does not talk to us.
+            // Closed with an unread question: the daemon refuses us.
             Ok((0, _)) => break,
             Ok((count, _)) => answer.extend_from_slice(part.get(..count).unwrap_or_default()),
             Err(Errno::INTR) => {}
@@ -143,7 +144,7 @@ fn answer(socket: &OwnedFd, until: Instant) -> Result<String, Errno> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// A time limit that ran out is `EAGAIN` here, which says nothing to a person.
+/// An expired time limit is `EAGAIN` here, which users would not understand.
 fn late(errno: Errno) -> Errno {
     if errno == Errno::AGAIN {
         Errno::TIMEDOUT
@@ -153,7 +154,7 @@ fn late(errno: Errno) -> Errno {
 }
 
 impl Address {
-    /// As `/proc/net/unix` shows it.
+    /// The address as `/proc/net/unix` shows it.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -203,7 +204,7 @@ mod tests {
     #[test]
     fn nobody_answers() {
         let (_dir, live, listener) = place();
-        // Accepted by nobody: the queue takes the first callers, who get no answer, and then no more.
+        // Nothing accepts: the queue takes the first callers, who get no answer, and then no more.
         for _ in 0..3 {
             let errno = ask(&live, 100).unwrap_err().errno();
             assert_eq!(errno, Some(libc::ETIMEDOUT));

@@ -1,21 +1,22 @@
-//! What a file keeps when another is put in its place: owner, group, permission bits, access list, extended attributes.
+//! Copies the attributes that a file keeps when it is replaced: owner, group, permission bits, access list, extended
+//! attributes.
 
 use rustix::fs::{Gid, Mode, Stat, Uid, XattrFlags};
 use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::os::fd::AsFd;
 
-/// The access list (`acl(5)`), which the kernel keeps as an attribute.
+/// The access list (`acl(5)`), which the kernel stores as an attribute.
 const ACCESS_LIST: &CStr = c"system.posix_acl_access";
 
-/// What is said of the content and not of the file: hashes and signatures (IMA, EVM), and capabilities, which the kernel itself takes
-/// from a file that is written to.
+/// Attributes of the content rather than the file: hashes and signatures (IMA, EVM), and capabilities, which the kernel
+/// itself removes from a file that is written to.
 const OF_CONTENT: [&CStr; 3] = [c"security.ima", c"security.evm", c"security.capability"];
 
-/// Gives a new file what an old one has.
+/// Copies the attributes of an old file to a new one.
 ///
 /// # Errors
-/// The errno of the step that failed: `EPERM` where the owner or an attribute may not be given.
+/// The errno of the step that failed: `EPERM` if the owner or an attribute may not be set.
 pub(crate) fn keep(old: impl AsFd, new: impl AsFd) -> Result<(), Errno> {
     let stat = rustix::fs::fstat(&old)?;
     let now = rustix::fs::fstat(&new)?;
@@ -28,7 +29,7 @@ pub(crate) fn keep(old: impl AsFd, new: impl AsFd) -> Result<(), Errno> {
     }
     rustix::fs::fchmod(&new, permissions(&stat))?;
     let (theirs, ours) = (names(&old)?, names(&new)?);
-    // A default list of the directory came with the new file.
+    // A default list of the directory was added to the new file.
     if ours.iter().any(|name| **name == *ACCESS_LIST) && !theirs.iter().any(|name| **name == *ACCESS_LIST) {
         rustix::fs::fremovexattr(&new, ACCESS_LIST)?;
     }
@@ -47,7 +48,7 @@ pub(crate) fn permissions(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o7777)
 }
 
-/// The attributes that are kept. A file system without any has none.
+/// The attributes to copy. A file system without support has none.
 fn names(file: impl AsFd) -> Result<Vec<CString>, Errno> {
     let list = match whole(|buffer| rustix::fs::flistxattr(&file, buffer)) {
         Err(Errno::NOTSUP) => return Ok(Vec::new()),
@@ -62,7 +63,7 @@ fn value(file: impl AsFd, name: &CStr) -> Result<Vec<u8>, Errno> {
     whole(|buffer| rustix::fs::fgetxattr(&file, name, buffer))
 }
 
-/// A list and a value have at most 64 KiB (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
+/// Reads a list or a value, which has at most 64 KiB (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 fn whole(ask: impl FnOnce(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
     let mut buffer = vec![0; 1 << 16];
     let size = ask(&mut buffer)?;

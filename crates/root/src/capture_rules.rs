@@ -1,15 +1,15 @@
-//! What a captured machine must hold, what its links may do, and the errors for one that breaks these rules.
+//! Defines what a captured machine must contain, what its links may do, and the errors for violations.
 
 use crate::RootError;
 use std::path::Path;
 
-/// Links that may be followed on the way to one file, as in the kernel (`MAXSYMLINKS`).
+/// Maximum number of links on the way to one file, as in the kernel (`MAXSYMLINKS`).
 pub(crate) const MAX_LINKS: u32 = 40;
 
-/// What a capture must hold at its top (or in a single top folder) to be one.
+/// Names that a capture must contain at its top (or in a single top folder).
 pub(crate) const TOP_NAMES: [&str; 2] = ["proc", "sys"];
 
-/// That a capture holds what no capture may hold.
+/// The error for a capture with forbidden content.
 pub(crate) fn hostile(path: &str, what: &str) -> RootError {
     RootError::Hostile {
         path: path.to_owned(),
@@ -17,12 +17,12 @@ pub(crate) fn hostile(path: &str, what: &str) -> RootError {
     }
 }
 
-/// Why a path is refused: a link on it leads out.
+/// Why a path is refused: a link on it leaves the root.
 pub(crate) const CLIMBS_OUT: &str = "a link in this path leads out of the captured root";
-/// Why a path is refused: links on it lead to each other.
+/// Why a path is refused: its links form a loop.
 pub(crate) const LOOPS: &str = "the links in this path form a loop";
 
-/// The message for something that is readable and yet no captured machine.
+/// The error for something readable that is not a captured machine.
 pub(crate) fn not_a_machine(path: &Path) -> RootError {
     RootError::Archive {
         path: path.to_owned(),

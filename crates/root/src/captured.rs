@@ -1,9 +1,8 @@
-//! A machine that was captured earlier: a directory, or an archive that is unpacked when it is opened.
+//! Reads a machine that was captured earlier: a directory, or an archive that is unpacked when it is opened.
 //!
-//! Whoever made the capture is not trusted. Nothing outside the root is ever opened: links are resolved inside
-//! it (an absolute target begins at the root, as it did on the machine), a link that climbs out of it or goes
-//! in a circle is refused when it is followed, and devices and pipes are never read. A dangling link is
-//! absence, because captures leave things out.
+//! The author of the capture is not trusted. Nothing outside the root is ever opened. Links are resolved inside it (an absolute
+//! target starts at the root, as it did on the machine). A link that leaves the root or forms a loop is refused when it is
+//! followed, and devices and pipes are never read. A dangling link counts as absence, because captures are incomplete.
 
 use crate::archive;
 use crate::folder::Folder;

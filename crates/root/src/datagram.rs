@@ -1,16 +1,16 @@
-//! One datagram to a socket of this machine: what systemd wants to hear of a service, and lines for its journal.
+//! Sends one datagram to a local socket: service notifications for systemd, and lines for its journal.
 
 use crate::RootError;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
 
-/// Where journald takes lines in its own format (`systemd.journal-fields(7)`).
+/// The socket on which journald accepts lines in its own format (`systemd.journal-fields(7)`).
 pub const JOURNAL: &str = "/run/systemd/journal/socket";
 
-/// Sends it to a path, or to a name without a file that begins with `@`, as `NOTIFY_SOCKET` has it. It never waits.
+/// Sends it to a path, or to an abstract name that starts with `@`, as in `NOTIFY_SOCKET`. It never blocks.
 ///
 /// # Errors
-/// The errno: `ENOENT` or `ECONNREFUSED` where nobody listens, `EAGAIN` where nobody takes it.
+/// The errno: `ENOENT` or `ECONNREFUSED` if no process listens, `EAGAIN` if the receiver's queue is full.
 pub fn send(address: &str, message: &[u8]) -> Result<(), RootError> {
     let failed = |errno: Errno| RootError::from_io(address, "send to", &errno.into());
     let name = match address.strip_prefix('@') {

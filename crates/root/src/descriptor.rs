@@ -1,21 +1,21 @@
-//! Descriptors that a program is given before it starts: where its output goes, and the way into its cgroup, opened
-//! while an error can still be told.
+//! Opens descriptors for a program before it starts: its output, and access to its cgroup. At that point an error can
+//! still be reported.
 
 use crate::RootError;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// Where writing begins.
+/// Where writing starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// With an empty file.
     Anew,
-    /// Behind what is there.
+    /// At the end of the existing content.
     Further,
 }
 
-/// A file, a device or a pipe for a program's output, made where it is not there.
+/// Opens a file, a device or a pipe for a program's output, and creates the file if it is missing.
 ///
 /// # Errors
 /// The errno of open.
@@ -27,7 +27,7 @@ pub fn sink(path: &Path, begin: Begin) -> Result<OwnedFd, RootError> {
     open(path, OFlags::WRONLY | OFlags::CREATE | how)
 }
 
-/// `cgroup.procs` or `tasks`: whoever writes `0` to it is in that cgroup.
+/// Opens `cgroup.procs` or `tasks`: a process that writes `0` to it joins that cgroup.
 ///
 /// # Errors
 /// The errno of open.
@@ -35,7 +35,7 @@ pub fn door(path: &Path) -> Result<OwnedFd, RootError> {
     open(path, OFlags::WRONLY)
 }
 
-/// A file of the kernel that is written to later, where opening would come too late (`trace_marker`, `tracing_on`).
+/// Opens a kernel file for a later write, when opening would be too late (`trace_marker`, `tracing_on`).
 ///
 /// # Errors
 /// The errno of open.
@@ -43,7 +43,7 @@ pub fn writable(path: &str) -> Result<OwnedFd, RootError> {
     open(Path::new(path), OFlags::WRONLY)
 }
 
-/// A file of the kernel that grows while it is read (`trace_pipe`); reading never waits.
+/// Opens a kernel file that grows while it is read (`trace_pipe`); reading never blocks.
 ///
 /// # Errors
 /// The errno of open.

@@ -1,8 +1,9 @@
-//! Where a path of the user leads, found without following a symbolic link that another user has placed.
+//! Resolves a path of the user without following a symbolic link that another user has placed.
 //!
-//! Root writes where its user says. In `/tmp`, or in a directory of another user, a link decides where that is. The kernel
-//! refuses such links in sticky directories when `fs.protected_symlinks` is set (`may_follow_link`, `fs/namei.c`), and only the last
-//! of a path. Here each component is looked up by itself, from the descriptor of the directory before it.
+//! Root writes where its user says. In `/tmp`, or in a directory of another user, a link decides where that is. If
+//! `fs.protected_symlinks` is set, the kernel refuses such links in sticky directories, but only at the end of a path
+//! (`may_follow_link`, `fs/namei.c`). Here each component is looked up by itself, from the descriptor of the directory
+//! before it.
 
 use crate::RootError;
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
@@ -13,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path};
 
-/// Links that are followed at most, as in the kernel (`MAXSYMLINKS`).
+/// Maximum number of followed links, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 
 /// `PROC_SUPER_MAGIC` of `include/uapi/linux/magic.h`.
@@ -26,32 +27,32 @@ pub(crate) struct Destination {
     pub dir: OwnedFd,
     /// The name.
     pub name: OsString,
-    /// What has the name now.
+    /// What currently has the name.
     pub stat: Option<Stat>,
 }
 
-/// What is done with a symbolic link that is the last component.
+/// How to handle a symbolic link as the last component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// It is followed, where its owner may decide.
+    /// Follow it, if its owner is trusted.
     Followed,
-    /// It is what was looked for.
+    /// Return the link itself.
     Kept,
 }
 
 impl Destination {
-    /// Finds where a path leads.
+    /// Resolves a path.
     ///
     /// # Errors
-    /// [`RootError::ForeignLink`]; the errno of a lookup; `EISDIR` where the path has no last name, `ELOOP` after too many links.
+    /// [`RootError::ForeignLink`]; the errno of a lookup; `EISDIR` if the path has no last name, `ELOOP` after too many links.
     pub fn of(path: &Path) -> Result<Destination, RootError> {
         Destination::find(path, Last::Followed)
     }
 
-    /// As [`Destination::of`], for a file that is no link: one that has the name is not followed.
+    /// As [`Destination::of`], for a file that must not be a link: a link at the end is not followed.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Destination::of`].
     pub fn of_no_link(path: &Path) -> Result<Destination, RootError> {
         Destination::find(path, Last::Kept)
     }
@@ -118,7 +119,8 @@ impl Destination {
         Err(failed(Errno::ISDIR))
     }
 
-    /// Refuses a pipe that another user has placed where everybody may place files (as `fs.protected_fifos` does).
+    /// Refuses a pipe that another user has placed in a directory where all users may create files (as
+    /// `fs.protected_fifos` does).
     ///
     /// # Errors
     /// [`RootError::ForeignPipe`].
@@ -141,7 +143,7 @@ impl Destination {
         }
     }
 
-    /// Waits until the names in the directory are on the disk.
+    /// Waits until the names in the directory are on disk.
     ///
     /// # Errors
     /// The errno of fsync.
@@ -149,7 +151,7 @@ impl Destination {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match rustix::fs::openat(&self.dir, ".", flags, Mode::empty()) {
             Ok(dir) => crate::state::sync(&dir, shown),
-            // A directory that takes files and shows none cannot be synced by itself.
+            // A directory that is writable but not readable cannot be synced by itself.
             Err(Errno::ACCESS) => Ok(()),
             Err(errno) => Err(RootError::from_io(shown, "open", &errno.into())),
         }
@@ -161,7 +163,7 @@ fn is_trusted(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
 }
 
-/// Splits a path, and opens the directory that it begins in. A blank path has no name, and `x/` is a directory.
+/// Splits a path, and opens the directory that it starts in. A blank path has no name, and `x/` is a directory.
 fn begin(path: &Path, names: &mut VecDeque<OsString>) -> Result<OwnedFd, Errno> {
     for component in path.components() {
         match component {
@@ -183,7 +185,7 @@ fn link_flags() -> OFlags {
 }
 
 fn is_in_proc(dir: &OwnedFd) -> bool {
-    // The type of this field has another size on 32-bit machines.
+    // The size of this field differs on 32-bit machines.
     rustix::fs::fstatfs(dir).is_ok_and(|stat| stat.f_type as u64 & 0xffff_ffff == PROC)
 }
 

@@ -1,18 +1,18 @@
-//! EFI variables: files of a kind of their own, which the kernel protects from a careless `rm`.
+//! Writes EFI variables, which are special files that the kernel protects from an accidental `rm`.
 
 use crate::live::is_absence;
 use crate::{Live, RootError};
 use rustix::fs::{IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Kept over restarts, readable for loaders and for the running system (UEFI specification, `SetVariable`).
+/// Nonvolatile, readable by loaders and by the running system (UEFI specification, `SetVariable`).
 const ATTRIBUTES: u32 = 0x7;
 
 impl Live {
-    /// Gives an EFI variable a text (UTF-16 with a NUL); `path` is below `/sys/firmware/efi/efivars`.
+    /// Sets an EFI variable to a text (UTF-16 with a NUL); `path` is below `/sys/firmware/efi/efivars`.
     ///
     /// # Errors
-    /// The errno of the step that failed: `ENOENT` where the machine has no EFI, `EROFS` where it is mounted read-only.
+    /// The errno of the step that failed: `ENOENT` if the machine has no EFI, `EROFS` if it is mounted read-only.
     pub fn set_efi_text(&self, path: &str, text: &str) -> Result<(), RootError> {
         let place = self.locate(path);
         self.allow_change(path)?;
@@ -29,8 +29,8 @@ impl Live {
         }
     }
 
-    /// Variables that the kernel does not know are immutable until somebody says otherwise
-    /// (`fs/efivarfs/inode.c`, `efivar_variable_is_removable`).
+    /// Variables that the kernel does not know are immutable by default (`fs/efivarfs/inode.c`,
+    /// `efivar_variable_is_removable`).
     fn allow_change(&self, path: &str) -> Result<(), RootError> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let file = match rustix::fs::open(self.locate(path), flags, Mode::empty()) {

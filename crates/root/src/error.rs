@@ -1,4 +1,4 @@
-//! What can go wrong with a file of the machine, always with its path.
+//! Defines errors about the machine's files, always with the path.
 
 use crate::{Failure, Status};
 use std::fmt;
@@ -23,21 +23,21 @@ pub enum RootError {
         /// The errno.
         errno: i32,
     },
-    /// A captured root that tries to leave itself, or holds what a capture cannot hold.
+    /// A captured root with a path that leaves it, or with forbidden content.
     Hostile {
         /// Name inside the archive or directory.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         what: String,
     },
-    /// An archive that cannot be read, or one (or a directory) that holds no machine.
+    /// An archive that cannot be read, or one (or a directory) that contains no machine.
     Archive {
         /// The archive.
         path: PathBuf,
-        /// What the decoder said.
+        /// The decoder's error.
         why: String,
     },
-    /// The name of an archive to be written, which says no format that we write.
+    /// The name of an output archive whose extension is not a supported format.
     Ending {
         /// The name.
         path: PathBuf,
@@ -46,34 +46,34 @@ pub enum RootError {
     State {
         /// Path on the machine.
         path: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and what to do.
         what: String,
     },
-    /// A symbolic link on the way to a file that is to be written, of a user who must not decide where this process writes.
+    /// A symbolic link on the way to an output file whose owner must not decide where this process writes.
     ForeignLink {
         /// The path that was given.
         path: PathBuf,
-        /// Who owns the link.
+        /// The owner of the link.
         uid: u32,
     },
-    /// A pipe of another user in a directory where everybody may make files.
+    /// A pipe of another user in a directory where all users may create files.
     ForeignPipe {
         /// The path that was given.
         path: PathBuf,
-        /// Who owns the pipe.
+        /// The owner of the pipe.
         uid: u32,
     },
-    /// A lock that another process has.
+    /// A lock held by another process.
     Busy {
         /// Path of the lock file on the machine.
         path: String,
-        /// In words, which process has it.
+        /// The process that holds it, in words.
         holder: String,
     },
 }
 
 impl RootError {
-    /// The error number, where the operating system gave one.
+    /// The error number, if the operating system reported one.
     #[must_use]
     pub fn errno(&self) -> Option<i32> {
         match self {
@@ -82,13 +82,13 @@ impl RootError {
         }
     }
 
-    /// Whether a file has more bytes than were asked for.
+    /// Whether the error is that a file exceeds the size limit.
     #[must_use]
     pub fn is_too_large(&self) -> bool {
         self.errno() == Some(libc::EFBIG)
     }
 
-    /// From the standard library's error, sorted into `Denied` and `Io`.
+    /// Converts the standard library's error to `Denied` or `Io`.
     #[must_use]
     pub fn from_io(path: &str, doing: &'static str, error: &std::io::Error) -> RootError {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);

@@ -1,26 +1,26 @@
-//! Why a command failed, in three parts that stay apart from the lowest crate to the screen; and how a command ends.
+//! Defines why a command failed, in three parts that stay separate from the lowest crate to the screen; and its exit status.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// How a command ended: its exit status.
+/// The exit status of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done, or quiet.
+    /// Success; for a check: quiet.
     Done,
-    /// A check failed, a threshold was hit, or an error-level finding.
+    /// A check failed, a threshold was reached, or there is an error-level finding.
     Failed,
     /// Wrong usage.
     Usage,
     /// Not permitted.
     Denied,
-    /// This kernel or machine cannot.
+    /// Not possible on this kernel or machine.
     Unable,
-    /// Conflict or drift: exactly what was named was left alone.
+    /// Conflict or drift: exactly the named things were left unchanged.
     Conflict,
     /// A bug of quietcore.
     Bug,
-    /// The status of a program that quietcore ran, or 125 to 127 where it could not be run.
+    /// The status of a program that quietcore ran, or 125 to 127 if it could not be run.
     Program(u8),
 }
 
@@ -67,7 +67,7 @@ impl Failure {
         format!("{}: {}", self.what, self.why)
     }
 
-    /// A failure with its three parts.
+    /// Creates a failure from its three parts.
     pub fn new(
         status: Status,
         what: impl Into<String>,

@@ -1,5 +1,5 @@
-//! What the first process of a guest does, and nobody else: it mounts the kernel's file systems, waits for whoever was left to
-//! it, and switches off. And the serial port on which a guest hands things out.
+//! Does the work of a guest's init process: mounts the kernel's file systems, reaps orphaned processes, and powers off.
+//! It also provides the serial port on which a guest sends data out.
 
 use crate::RootError;
 use crate::state::write_all;
@@ -11,13 +11,13 @@ use rustix::termios::OptionalActions;
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
-/// Which file systems programs expect, where, and with which options; those that others stand on first.
+/// The file systems that programs expect, with mount point and options; parents first.
 const MOUNTS: &[(&str, &str, Option<&CStr>)] = &[
     ("proc", "/proc", None),
     ("sysfs", "/sys", None),
     ("devtmpfs", "/dev", None),
     ("tmpfs", "/dev/shm", None),
-    // Whoever keeps state there wants a place that only root writes to.
+    // Programs that keep state there expect that only root can write to it.
     ("tmpfs", "/run", Some(c"mode=755")),
     ("tmpfs", "/tmp", None),
     ("cgroup2", "/sys/fs/cgroup", None),
@@ -25,11 +25,11 @@ const MOUNTS: &[(&str, &str, Option<&CStr>)] = &[
     ("debugfs", "/sys/kernel/debug", None),
 ];
 
-/// Mounts what the kernel has. What it refuses is told; programs then do without.
+/// Mounts what the kernel supports. Refusals are returned; programs then run without those.
 #[must_use]
 pub fn mount_all() -> Vec<RootError> {
     let one = |(kind, place, options): &(&str, &str, Option<&CStr>)| {
-        // The kernel's own file systems bring their folders along, or take none.
+        // The kernel's own file systems already contain their folders, or do not allow any.
         let _ = std::fs::create_dir_all(place);
         rustix::mount::mount(*kind, *place, *kind, MountFlags::empty(), *options)
             .err()
@@ -38,7 +38,7 @@ pub fn mount_all() -> Vec<RootError> {
     MOUNTS.iter().filter_map(one).collect()
 }
 
-/// Waits until a child has ended. All others that end meanwhile are taken away as well: the first process inherits them.
+/// Waits until a child has ended. All other children that end are reaped too, because init inherits them.
 pub fn wait_for(child: u32) {
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
@@ -49,8 +49,7 @@ pub fn wait_for(child: u32) {
     }
 }
 
-/// Switches the machine off, or, where it has no switch, lets it start anew, at which a guest ends too. Whoever may not do that
-/// comes back from here.
+/// Powers the machine off; if that is not supported, restarts it, which also ends a guest. Returns only without permission.
 pub fn power_off() {
     rustix::fs::sync();
     for command in [RebootCommand::PowerOff, RebootCommand::Restart] {
@@ -58,7 +57,7 @@ pub fn power_off() {
     }
 }
 
-/// A serial port that takes bytes as they are.
+/// A serial port that transmits bytes unchanged.
 #[derive(Debug)]
 pub struct Port {
     path: String,
@@ -66,10 +65,10 @@ pub struct Port {
 }
 
 impl Port {
-    /// Opens it, and takes all that a terminal does to bytes off it.
+    /// Opens it in raw mode.
     ///
     /// # Errors
-    /// The errno: ENOENT where there is no such port, ENOTTY where it is none.
+    /// The errno: ENOENT if there is no such port, ENOTTY if it is not a terminal.
     pub fn open(path: &str) -> Result<Port, RootError> {
         let failed = |doing, errno: rustix::io::Errno| RootError::from_io(path, doing, &errno.into());
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -86,7 +85,7 @@ impl Port {
         })
     }
 
-    /// Sends bytes, and waits until the port has taken all of them.
+    /// Sends bytes, and waits until the port has transmitted all of them.
     ///
     /// # Errors
     /// The errno of write.

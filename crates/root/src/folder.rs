@@ -1,8 +1,7 @@
-//! A captured machine in a directory that somebody unpacked or copied.
+//! Reads a captured machine in a directory that was unpacked or copied.
 //!
-//! The kernel resolves the whole path in one call and refuses to leave the directory (`openat2`, 5.6 and later).
-//! Only where it refuses, for an absolute link or for want of the call, we walk name by name ourselves, each
-//! opened without following links.
+//! The kernel resolves the whole path in one call and refuses to leave the directory (`openat2`, 5.6 and later). If that fails,
+//! for an absolute link or because the call is missing, we walk name by name ourselves, and open each without following links.
 
 use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
 use crate::live::{each_line, is_absence, kind_of, list, read_whole};
@@ -18,7 +17,7 @@ const SMALL_FILE: u64 = 1 << 16;
 
 pub(crate) struct Folder {
     dir: OwnedFd,
-    /// Cleared when the kernel (or a sandbox) turns out not to have `openat2`.
+    /// Cleared if the kernel (or a sandbox) does not support `openat2`.
     has_openat2: AtomicBool,
 }
 
@@ -109,7 +108,7 @@ impl Folder {
         };
         match rustix::fs::readlinkat(&dir, name, Vec::new()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            // EINVAL: it is there, but no link.
+            // EINVAL: it exists, but is not a link.
             Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
             Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
         }
@@ -124,9 +123,9 @@ impl Folder {
         Ok(Some(stat))
     }
 
-    /// Opens a regular file, with its size, and refuses everything else that could be opened.
+    /// Opens a regular file, with its size, and refuses everything else.
     fn open_file(&self, path: &str) -> Result<Option<(OwnedFd, u64)>, RootError> {
-        // NONBLOCK: the open of a fifo must not wait for a writer.
+        // NONBLOCK: opening a fifo must not wait for a writer.
         let Some(file) = self.reach(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
             return Ok(None);
         };
@@ -139,7 +138,7 @@ impl Folder {
         }
     }
 
-    /// The one place that turns a path of the captured machine into a descriptor.
+    /// The only function that turns a path of the captured machine into a descriptor.
     pub(crate) fn reach(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
         let flags = flags | OFlags::CLOEXEC;
         let relative = path.trim_matches('/');
@@ -149,9 +148,9 @@ impl Folder {
             match rustix::fs::openat2(&self.dir, relative, flags, Mode::empty(), resolve) {
                 Ok(file) => return Ok(Some(file)),
                 Err(errno) if is_absence(errno) => return Ok(None),
-                // EPERM: sandboxes that do not know the call answer so.
+                // EPERM: the answer of sandboxes that do not know the call.
                 Err(Errno::NOSYS | Errno::PERM) => self.has_openat2.store(false, Ordering::Relaxed),
-                // EXDEV: an absolute link, or one that climbs out. ELOOP: a loop. EAGAIN: something was renamed.
+                // EXDEV: an absolute link, or one that leaves the root. ELOOP: a loop. EAGAIN: a concurrent rename.
                 Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => {}
                 Err(errno) => return Err(RootError::from_io(path, "open", &errno.into())),
             }
@@ -220,7 +219,7 @@ impl Folder {
     }
 }
 
-/// Reads a file of which the size is known, as far as a file system knows such.
+/// Reads a file with a known size, as far as a file system knows it.
 pub(crate) fn read_file(
     file: &OwnedFd,
     size: u64,
@@ -228,7 +227,7 @@ pub(crate) fn read_file(
     limit: u64,
     content: &mut Vec<u8>,
 ) -> Result<bool, RootError> {
-    // Unlike those of the kernel, files of a disk have a size: a read that gives all of it was the last.
+    // Unlike kernel files, files on disk have a size: a read of that many bytes was the last.
     if size > 0 && size <= limit.min(SMALL_FILE) {
         content.reserve(usize::try_from(size).unwrap_or(0) + 1);
         if rustix::io::read(file, rustix::buffer::spare_capacity(content)) == Ok(size as usize) {
@@ -238,7 +237,7 @@ pub(crate) fn read_file(
     read_whole(file, path, limit, content)
 }
 
-/// A regular file below a directory that is open, with its size. `None` for everything that needs a closer look:
+/// Opens a regular file below an open directory, with its size. `None` for everything that needs the slow path:
 /// absence, links that leave the directory, devices, kernels without `openat2`.
 pub(crate) fn open_beneath(dir: &OwnedFd, name: &str) -> Option<(OwnedFd, u64)> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -249,7 +248,7 @@ pub(crate) fn open_beneath(dir: &OwnedFd, name: &str) -> Option<(OwnedFd, u64)> 
     is_file.then(|| (file, u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
-/// Puts the names of a path on a stack, the first one on top.
+/// Pushes the names of a path onto a stack, the first one on top.
 fn push_names(pending: &mut Vec<Vec<u8>>, path: &[u8]) {
     let names = path
         .rsplit(|&byte| byte == b'/')
@@ -262,7 +261,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// Old kernels and sandboxes have no `openat2`: walking by hand must give the same answers.
+    /// Old kernels and sandboxes have no `openat2`: walking manually must give the same results.
     #[test]
     fn both_ways_agree() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Files that the user names, such as a kernel configuration: read whole, with a limit, never waited for. What may be too
-//! long for memory is [mapped](crate::mapped).
+//! Reads files that the user names, such as a kernel configuration: whole, with a size limit, without ever blocking.
+//! Files that may exceed memory are [mapped](crate::mapped).
 
 use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -7,10 +7,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// The content of a regular file of at most so many bytes.
+/// The content of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`text`], without the unpacking.
+/// As [`text`], without those of unpacking.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
     let name = path.display().to_string();
     let mut content = Vec::new();
@@ -25,16 +25,16 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
     Ok(content)
 }
 
-/// A regular file to be read piece by piece, however long it is.
+/// Opens a regular file of any length to read it line by line.
 ///
 /// # Errors
-/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file; [`RootError::Denied`] without
-/// permission.
+/// [`RootError::Io`] with `ENOENT` for a missing file, `EISDIR` for anything but a regular file; [`RootError::Denied`]
+/// without permission.
 pub fn lines(path: &Path) -> Result<impl BufRead + use<>, RootError> {
     Ok(BufReader::with_capacity(1 << 16, regular(path)?))
 }
 
-/// The regular files in a directory that the user names, by name; hidden ones are left out. `None` for what is no directory.
+/// The regular files in a directory that the user names, by name, without hidden ones. `None` if it is not a directory.
 ///
 /// # Errors
 /// [`RootError::Io`] for a directory that cannot be read; [`RootError::Denied`] without permission.
@@ -60,7 +60,7 @@ pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
     let name = path.display().to_string();
     let failed =
         |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
-    // A fifo must not hold us, so nothing waits in open.
+    // A fifo must not block us, so open does not wait.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     let file =
         rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno.raw_os_error()))?;
@@ -71,11 +71,11 @@ pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
     Ok(File::from(file))
 }
 
-/// The content of a file as text, unpacked when it is gzip. At most [`MAX_INFLATED`] bytes.
+/// The content of a file as text, unpacked if it is gzip. At most [`MAX_INFLATED`] bytes.
 ///
 /// # Errors
-/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file, `EFBIG` for one that is too
-/// large, `EILSEQ` for gzip that does not unpack; [`RootError::Denied`] without permission.
+/// [`RootError::Io`] with `ENOENT` for a missing file, `EISDIR` for anything but a regular file, `EFBIG` for a file
+/// that is too large, `EILSEQ` for invalid gzip; [`RootError::Denied`] without permission.
 pub fn text(path: &Path) -> Result<String, RootError> {
     let name = path.display().to_string();
     let failed =

@@ -1,20 +1,19 @@
-//! What the kernel said, from `/dev/kmsg`, without ever waiting for it to say more.
+//! Reads the kernel's messages from `/dev/kmsg`, without ever waiting for new ones.
 //!
-//! `/proc/kmsg` is left alone: reading it takes messages away from others.
+//! `/proc/kmsg` is not used: reading it consumes the messages.
 
 use crate::RootError;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// What the kernel says about its boot line stands among the first few hundred records.
+/// The kernel's messages about its boot line are among the first few hundred records.
 const MAX_RECORDS: usize = 4096;
 
-/// The kernel gives each record whole, and none is larger (`CONSOLE_EXT_LOG_MAX`).
+/// The kernel returns each record whole, and none is larger (`CONSOLE_EXT_LOG_MAX`).
 const RECORD: usize = 8192;
 
-/// The first messages since the boot, in order; `None` where there is no such file, and where the first of
-/// them are overwritten already.
+/// The first messages since boot, in order; `None` if there is no such file, or if the first of them are already overwritten.
 ///
 /// # Errors
 /// [`RootError::Denied`] without permission (`kernel.dmesg_restrict`), [`RootError::Io`] otherwise.
@@ -37,7 +36,7 @@ pub(crate) fn messages(path: &Path) -> Result<Option<Vec<String>>, RootError> {
         let length = match rustix::io::read(&file, &mut record) {
             Ok(0) | Err(Errno::AGAIN) => break,
             Ok(length) => length,
-            // Overwritten while we read: the next read goes on behind the gap.
+            // Overwritten while we read: the next read continues after the gap.
             Err(Errno::PIPE | Errno::INTR) => continue,
             Err(errno) => return Err(failed("read", errno)),
         };
@@ -61,7 +60,7 @@ fn split(record: &str) -> Option<(u64, &str)> {
     Some((sequence, text.lines().next().unwrap_or_default()))
 }
 
-/// The same from a text file such as `/var/log/dmesg`: without the time in brackets.
+/// Messages from a text file such as `/var/log/dmesg`, without the time in brackets.
 pub(crate) fn from_text(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| match line.strip_prefix('[') {
         Some(rest) => rest.split_once("] ").map_or(line, |(_, message)| message),
@@ -95,7 +94,7 @@ mod tests {
         assert_eq!(messages(&path).unwrap(), None);
         std::fs::write(&path, "6,0,0,-;planted\n").unwrap();
         assert_eq!(messages(&path).unwrap(), None);
-        // A fifo without a writer would hold a reader that waits.
+        // A fifo without a writer would block a reader that waits.
         let fifo = dir.path().join("fifo");
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
         assert_eq!(messages(&fifo).unwrap(), None);

@@ -1,17 +1,17 @@
-//! The request that keeps every CPU out of idle states that take long to leave, for as long as a file is held.
+//! Requests that every CPU stays out of idle states with a long exit latency, for as long as a file is open.
 
 use crate::RootError;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::OwnedFd;
 
-/// Where the kernel takes the request (`Documentation/power/pm_qos_interface.rst`): a 32-bit number of
-/// microseconds, in force until the file is closed, however the process ends.
+/// The file of the request (`Documentation/power/pm_qos_interface.rst`): a 32-bit number of microseconds, active until
+/// the file is closed, however the process ends.
 pub const DEVICE: &str = "/dev/cpu_dma_latency";
 
-/// Asks that no CPU needs longer than `microseconds` to leave an idle state. The request ends with the value.
+/// Requests that no CPU needs longer than `microseconds` to leave an idle state. The request ends when the value is dropped.
 ///
 /// # Errors
-/// The errno of open or write; ENOENT where the kernel has no such file.
+/// The errno of open or write; ENOENT if the kernel has no such file.
 pub fn hold(microseconds: i32) -> Result<OwnedFd, RootError> {
     let failed = |doing, errno: rustix::io::Errno| RootError::from_io(DEVICE, doing, &errno.into());
     let file = rustix::fs::open(DEVICE, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())

@@ -1,8 +1,8 @@
-//! The machine's files, wherever they are: the running system, a directory, or an archive of one.
+//! Gives access to a machine's files: the running system, a captured directory, or an archive.
 //!
-//! This crate is the only one that opens files of the machine. Reading verbs take a [`Root`] and behave the
-//! same on all three kinds. Changing verbs need a [`Live`], which cannot be made from a captured machine, so
-//! "apply to an archive" does not type-check. The tool's own state (journal, results) goes through [`state`].
+//! This crate is the only one that opens files of the machine. Reading commands take a [`Root`] and behave the same on
+//! all three kinds. Changing commands need a [`Live`], which cannot be created from a captured machine, so "apply to an
+//! archive" does not compile. The tool's own state (journal, results) goes through [`state`].
 
 mod archive;
 mod ask;
@@ -63,11 +63,11 @@ use std::path::Path;
 pub enum Origin {
     /// The running machine.
     Live,
-    /// A directory or archive that was captured earlier, maybe elsewhere.
+    /// A directory or archive that was captured earlier, possibly on another machine.
     Captured,
 }
 
-/// What stands at a path, after links were followed inside the root.
+/// What exists at a path, after links were followed inside the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -76,14 +76,14 @@ pub enum Kind {
     Dir,
 }
 
-/// What came of a question to the running kernel.
+/// The result of a query to the running kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// It answered.
     Told,
-    /// What was asked about is gone.
+    /// The subject of the query no longer exists.
     Gone,
-    /// There is no kernel to ask, or it does not tell: the files have to say.
+    /// There is no kernel to query, or it does not answer: read the files instead.
     Cannot,
 }
 
@@ -92,11 +92,11 @@ pub enum Asked {
 pub struct Entry {
     /// The name.
     pub name: String,
-    /// What it is itself.
+    /// The type of the name itself.
     pub stands: Stands,
 }
 
-/// What a name in a directory is itself, links not followed.
+/// The type of a name in a directory, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
     /// A regular file.
@@ -109,16 +109,15 @@ pub enum Stands {
     Other,
 }
 
-/// Where the kernel's log of a captured machine is: `dmesg` of Debian writes there too.
+/// The kernel log of a captured machine; Debian's `dmesg` writes there too.
 pub const KERNEL_LOG: &str = "/var/log/dmesg";
 
-/// The most that [`Root::inflated`] unpacks: kernel configurations have about 300 kB.
+/// Maximum size that [`Root::inflated`] unpacks: kernel configurations have about 300 kB.
 pub const MAX_INFLATED: u64 = 16 << 20;
 
 /// A tree of kernel files that can be read. Paths are absolute inside the root (`/proc/cpuinfo`).
 ///
-/// Absence is `None`, never an error: a missing kernel file is an unknown. Reads are safe to call from
-/// several threads at once.
+/// Absence is `None`, never an error: a missing kernel file is an unknown. Reads are safe to call from several threads at once.
 pub struct Root {
     backend: Backend,
 }
@@ -137,7 +136,7 @@ impl Root {
         }
     }
 
-    /// The reading view of a machine that may also be changed.
+    /// The read-only view of a machine that may also be changed.
     #[must_use]
     pub fn of(live: &Live) -> Root {
         Root {
@@ -145,13 +144,13 @@ impl Root {
         }
     }
 
-    /// A captured machine: a directory, or a tar archive (plain, gz, bz2, xz or zst, told by its content).
+    /// A captured machine: a directory, or a tar archive (plain, gz, bz2, xz or zst, detected by content).
     ///
     /// A single top folder is taken as the root. Symbolic links are resolved inside the root.
     ///
     /// # Errors
-    /// [`RootError::Hostile`] for names that are absolute or climb out, link loops, links that leave the root,
-    /// device nodes and fifos; [`RootError::Archive`] for truncated, garbage or bombed archives.
+    /// [`RootError::Hostile`] for names that are absolute or leave the root, link loops, links that leave the root,
+    /// device nodes and fifos; [`RootError::Archive`] for truncated or corrupt archives and decompression bombs.
     pub fn open(path: &Path) -> Result<Root, RootError> {
         Ok(Root {
             backend: Backend::Captured(captured::Captured::open(path)?),
@@ -167,7 +166,7 @@ impl Root {
         }
     }
 
-    /// The whole content of a file; `None` where there is none.
+    /// The whole content of a file; `None` if it does not exist.
     ///
     /// # Errors
     /// [`RootError::Denied`] without permission, [`RootError::Io`] with the errno otherwise.
@@ -178,7 +177,7 @@ impl Root {
         }
     }
 
-    /// As [`Root::bytes`], into a buffer that is emptied first and may serve for many files; `false` for no file.
+    /// As [`Root::bytes`], into a reusable buffer that is cleared first; `false` if the file does not exist.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -186,8 +185,8 @@ impl Root {
         self.bytes_at_most(path, u64::MAX, content)
     }
 
-    /// As [`Root::bytes_into`], for a file that is one record to the kernel, as all files of one value and most of a task
-    /// are: these need no second read.
+    /// As [`Root::bytes_into`], for a file that is one record to the kernel, as all one-value files and most files of a
+    /// task are: these need no second read.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -198,7 +197,7 @@ impl Root {
         }
     }
 
-    /// As [`Root::bytes_into`], for a file that may be larger than anybody wants.
+    /// As [`Root::bytes_into`], with a size limit.
     ///
     /// # Errors
     /// As [`Root::bytes`], and `EFBIG` for more than `limit` bytes.
@@ -213,8 +212,7 @@ impl Root {
     /// The content of a gzip file (`/proc/config.gz`), unpacked as text.
     ///
     /// # Errors
-    /// As [`Root::bytes`]; [`RootError::Io`] with `EILSEQ` for one that does not unpack, or to more than
-    /// [`MAX_INFLATED`].
+    /// As [`Root::bytes`]; [`RootError::Io`] with `EILSEQ` for invalid data, or for more than [`MAX_INFLATED`] unpacked bytes.
     pub fn inflated(&self, path: &str) -> Result<Option<String>, RootError> {
         let Some(packed) = self.bytes(path)? else {
             return Ok(None);
@@ -252,7 +250,7 @@ impl Root {
         Ok(found.then(|| into_text(content).trim_matches(blank).to_owned()))
     }
 
-    /// Calls `each` with every line of a file that may be too large to hold. `false` where there is no file.
+    /// Calls `each` with every line of a file that may be too large for memory. `false` if the file does not exist.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -263,11 +261,11 @@ impl Root {
         }
     }
 
-    /// The first messages of the kernel since its boot, in order: of the running one from `/dev/kmsg` (never
-    /// waiting), of a captured one from [`KERNEL_LOG`]. `None` where there are none, or no longer the first.
+    /// The first messages of the kernel since its boot, in order: of the running one from `/dev/kmsg` (never blocking),
+    /// of a captured one from [`KERNEL_LOG`]. `None` if there are none, or if the first are lost.
     ///
     /// # Errors
-    /// As [`Root::bytes`]; many machines show the log to root alone.
+    /// As [`Root::bytes`]; many machines show the log only to root.
     pub fn kernel_log(&self) -> Result<Option<Vec<String>>, RootError> {
         match &self.backend {
             Backend::Live(live) => kmsg::messages(&live.locate("/dev/kmsg")),
@@ -275,7 +273,7 @@ impl Root {
         }
     }
 
-    /// The names in a directory, sorted; `None` where there is none.
+    /// The names in a directory, sorted; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -285,7 +283,7 @@ impl Root {
             .map(|entries| entries.into_iter().map(|entry| entry.name).collect()))
     }
 
-    /// The entries of a directory, sorted by name; `None` where there is none.
+    /// The entries of a directory, sorted by name; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -296,8 +294,8 @@ impl Root {
         }
     }
 
-    /// The permission bits of a file (`0o644`), links followed; `None` where there is none. The kernel tells
-    /// with them which interrupts it manages.
+    /// The permission bits of a file (`0o644`), links followed; `None` if it does not exist. They show which interrupts
+    /// the kernel manages.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -308,7 +306,7 @@ impl Root {
         }
     }
 
-    /// What stands at a path; `None` for nothing, and for anything that is neither file nor directory.
+    /// What exists at a path; `None` for nothing, and for anything that is neither file nor directory.
     ///
     /// # Errors
     /// As [`Root::bytes`].
@@ -319,8 +317,8 @@ impl Root {
         }
     }
 
-    /// The active CPUs that a thread may run on, by system call and without opening a file. It serves who asks for ten
-    /// thousand threads: each file of `/proc` costs ten times as much.
+    /// The active CPUs that a thread may run on, by system call and without opening a file. This is for queries about
+    /// ten thousand threads: each file of `/proc` costs ten times as much.
     pub fn affinity(&self, tid: u32, words: &mut Vec<u64>) -> Asked {
         match &self.backend {
             Backend::Live(live) if live.is_host() => match sched::affinity(tid, words) {
@@ -332,7 +330,7 @@ impl Root {
         }
     }
 
-    /// The text of a symbolic link, not followed; `None` where there is none.
+    /// The text of a symbolic link, not followed; `None` if there is no link.
     ///
     /// # Errors
     /// As [`Root::bytes`].

@@ -1,6 +1,6 @@
-//! The running machine, or a writable directory that stands in for it in tests.
+//! Accesses the running machine, or a writable directory that represents it in tests.
 //!
-//! Every kernel file is written with exactly one `write(2)`: the kernel takes each write as one command.
+//! Every kernel file is written with exactly one `write(2)`: the kernel treats each write as one command.
 
 use crate::{Entry, Kind, Ownership, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
@@ -27,7 +27,7 @@ impl Live {
         }
     }
 
-    /// A directory that stands in for a machine: the journal's tests apply and undo there.
+    /// A directory that represents a machine: the journal's tests apply and undo there.
     #[must_use]
     pub fn rehearsal(base: impl Into<PathBuf>) -> Live {
         Live { base: base.into() }
@@ -39,7 +39,7 @@ impl Live {
         self.base.as_os_str() == "/"
     }
 
-    /// Where a path of the machine stands in the file system.
+    /// The path in the file system for a path of the machine.
     #[must_use]
     pub fn locate(&self, path: &str) -> PathBuf {
         self.base.join(path.trim_start_matches('/'))
@@ -104,13 +104,13 @@ impl Live {
     pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
         match rustix::fs::readlink(self.locate(path), Vec::new()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            // EINVAL: it is there, but no link.
+            // EINVAL: it exists, but is not a link.
             Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
             Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
         }
     }
 
-    /// Writes a value to a kernel file that exists, with one `write(2)`.
+    /// Writes a value to an existing kernel file, with one `write(2)`.
     ///
     /// # Errors
     /// The errno of open or write, as [`RootError::Denied`] or [`RootError::Io`].
@@ -122,7 +122,7 @@ impl Live {
             .map_err(|error| RootError::from_io(path, "open", &error))?;
         let written = loop {
             match file.write(value) {
-                // Interrupted before the kernel took anything: asking again is still one command.
+                // Interrupted before the kernel accepted anything: a retry is still one command.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 outcome => break outcome.map_err(|error| RootError::from_io(path, "write", &error))?,
             }
@@ -139,10 +139,10 @@ impl Live {
     }
 
     /// Writes values to one kernel file, each with one `write(2)` as [`Live::write`] does, and opens it only once.
-    /// `answer` hears of each in its order, and ends it all with `Break`.
+    /// `answer` receives each result in order, and can stop with `Break`.
     ///
     /// # Errors
-    /// The errno of open; what came of the writes goes to `answer`.
+    /// The errno of open; the results of the writes go to `answer`.
     pub fn write_each(
         &self,
         path: &str,
@@ -174,7 +174,7 @@ impl Live {
         Ok(())
     }
 
-    /// Who a file belongs to, links followed; `None` where there is none.
+    /// The ownership of a file, links followed; `None` if it does not exist.
     ///
     /// # Errors
     /// The errno of stat.
@@ -190,7 +190,7 @@ impl Live {
         }
     }
 
-    /// Gives a file to its owner and group, then sets its permission bits: `chown` may clear some.
+    /// Sets the owner and group of a file, then its permission bits: `chown` may clear some.
     ///
     /// # Errors
     /// The errno of chown or chmod.
@@ -202,7 +202,7 @@ impl Live {
             .map_err(|errno| RootError::from_io(path, "chmod", &errno.into()))
     }
 
-    /// Makes a directory (a cgroup) whose parent exists.
+    /// Creates a directory (a cgroup) whose parent exists.
     ///
     /// # Errors
     /// The errno of mkdir.
@@ -219,7 +219,7 @@ impl Live {
     }
 
     fn open(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
-        // NONBLOCK: some kernel files (`trace_pipe`, `kmsg`) wait for news instead of ending.
+        // NONBLOCK: some kernel files (`trace_pipe`, `kmsg`) wait for new data instead of ending.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
             Ok(file) => Ok(Some(file)),
@@ -229,8 +229,8 @@ impl Live {
     }
 }
 
-/// Reads a file that is one record. The kernel gives such a one whole as soon as it fits (`seq_read_iter`), so a read
-/// that leaves room has met the end, and nobody has to ask for it again.
+/// Reads a file that is one record. The kernel returns a record whole if it fits (`seq_read_iter`), so a short read has
+/// reached the end, and no second read is needed.
 pub(crate) fn read_record(file: &OwnedFd, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
     content.clear();
     content.reserve(4096);
@@ -242,7 +242,7 @@ pub(crate) fn read_record(file: &OwnedFd, path: &str, content: &mut Vec<u8>) -> 
     }
 }
 
-/// What a failed read means.
+/// The meaning of a failed read.
 fn no_content(errno: Errno, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
     // A task that exits while we read gives ESRCH; a directory is not a file.
     if is_absence(errno) || errno == Errno::ISDIR {
@@ -263,7 +263,7 @@ pub(crate) fn read_whole(
         if content.len() as u64 > limit {
             return Err(too_large(path));
         }
-        // Most files of the kernel have less than a page; large ones double the buffer.
+        // Most kernel files have less than a page; large ones double the buffer.
         if content.capacity() - content.len() < 2048 {
             content.reserve(content.len().max(4096));
         }
@@ -363,7 +363,7 @@ pub(crate) fn is_absence(errno: Errno) -> bool {
 mod tests {
     use crate::{Live, Root};
 
-    /// A record is read as any file, whatever its length, and so are those of the running kernel.
+    /// A record is read like any file, whatever its length; so are files of the running kernel.
     #[test]
     fn a_record_is_the_whole_file() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A log that only grows: whole lines or nothing, and opened for each, so that whoever rotates it needs to tell nobody.
+//! Appends whole lines to a log. The file is opened for each line, so log rotation needs no notification.
 
 use crate::RootError;
 use crate::destination::Destination;
@@ -6,10 +6,11 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Adds one line at the end. A disk that runs full takes nothing of it.
+/// Adds one line at the end. If the disk is full, no part of it is written.
 ///
 /// # Errors
-/// [`RootError::ForeignLink`]; the errno of open or write; `ENOSPC` where not all of it fits; `ELOOP` for a symbolic link, `EINVAL` for a directory.
+/// [`RootError::ForeignLink`]; the errno of open or write; `ENOSPC` if not all of it fits; `ELOOP` for a symbolic link,
+/// `EINVAL` for a directory.
 pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
     let failed = |doing, errno: Errno| RootError::from_io(&path.display().to_string(), doing, &errno.into());
     if let Some(folder) = path
@@ -19,7 +20,7 @@ pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
         std::fs::create_dir_all(folder)
             .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
     }
-    // NONBLOCK keeps the open of a fifo that nobody reads from waiting for ever.
+    // NONBLOCK: opening a fifo without a reader must not block forever.
     let flags = OFlags::WRONLY
         | OFlags::APPEND
         | OFlags::CREATE
@@ -33,7 +34,7 @@ pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match rustix::io::retry_on_intr(|| rustix::io::write(&file, line)) {
         Ok(written) if written == line.len() => Ok(()),
-        // What fitted is taken away again, so that the next line begins one.
+        // A partial write is truncated again, so that the next line starts on its own.
         Ok(_) if is_file => {
             rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs())
                 .map_err(|errno| failed("cut", errno))?;

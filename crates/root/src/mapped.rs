@@ -1,6 +1,6 @@
-//! Files of any length that the user names, in the address space of this process: read where they are used, without a copy.
+//! Maps files of any length that the user names into memory, and reads them without a copy.
 //!
-//! A trace of some minutes is longer than many a machine's memory, and copying it takes as long as reading it.
+//! A trace of several minutes exceeds the memory of many machines, and copying it takes as long as reading it.
 
 use crate::RootError;
 use rustix::mm::{MapFlags, ProtFlags};
@@ -9,10 +9,9 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// A file in the address space of this process: it is read where it is used, and takes memory only as long as there is
-/// some to spare.
+/// A file in the address space of this process: it is read in place, and uses memory only while there is enough.
 ///
-/// Who cuts the file short meanwhile ends this process by `SIGBUS`, as with any mapped file; see [`when_cut`].
+/// If another process truncates the file, this process ends by `SIGBUS`, as with any mapped file; see [`when_cut`].
 pub struct Mapped {
     at: *mut c_void,
     len: usize,
@@ -25,7 +24,7 @@ impl Deref for Mapped {
         if self.len == 0 {
             return &[];
         }
-        // SAFETY: that many bytes are mapped for reading until this is dropped, and nobody here writes to them.
+        // SAFETY: that many bytes are mapped for reading until this is dropped, and nothing here writes to them.
         unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
     }
 }
@@ -40,7 +39,7 @@ impl Drop for Mapped {
     }
 }
 
-/// The content of a regular file of at most so many bytes, without a copy of it.
+/// Maps the content of a regular file of at most `most` bytes, without a copy.
 ///
 /// # Errors
 /// As [`input::bytes`](crate::input::bytes).
@@ -58,7 +57,7 @@ pub fn mapped(path: &Path, most: u64) -> Result<Mapped, RootError> {
         let at = std::ptr::null_mut();
         return Ok(Mapped { at, len });
     }
-    // SAFETY: a new range of addresses that nobody uses, for reading only.
+    // SAFETY: a new, unused range of addresses, for reading only.
     let at = unsafe {
         rustix::mm::mmap(
             std::ptr::null_mut(),
@@ -76,8 +75,8 @@ pub fn mapped(path: &Path, most: u64) -> Result<Mapped, RootError> {
     Ok(Mapped { at, len })
 }
 
-/// What is said, and the status of this process, when a mapped file is cut short while it is read. Until then the kernel
-/// would only say `Bus error`.
+/// Sets the message and the exit status of this process for the case that a mapped file is truncated while it is read.
+/// Without it the only message would be `Bus error`.
 pub fn when_cut(says: &'static [u8], status: i32) {
     CUT.get_or_init(|| (says, status));
     // SAFETY: the handler makes only calls that a handler may make, and never returns.
@@ -92,7 +91,7 @@ static CUT: OnceLock<(&[u8], i32)> = OnceLock::new();
 
 extern "C" fn cut(_: i32) {
     let (says, status) = CUT.get().copied().unwrap_or((b"", 70));
-    // SAFETY: plain calls. Whether the words arrive changes nothing any more.
+    // SAFETY: plain calls. Whether the message is delivered makes no difference.
     unsafe {
         libc::write(libc::STDERR_FILENO, says.as_ptr().cast(), says.len());
         libc::_exit(status)

@@ -1,7 +1,7 @@
-//! Files that the user asks for by path: results, pages, archives.
+//! Writes files that the user requests by path: results, pages, archives.
 //!
-//! A whole file appears under its name only when it is complete; what grows as a measurement proceeds keeps
-//! what it has when the machine dies.
+//! A whole file appears under its name only when it is complete. A file that grows during a measurement keeps its
+//! content if the machine crashes.
 
 mod folder;
 
@@ -16,33 +16,33 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// Writes a whole file: beside its place first, then renamed there, so that an older file is there until the
-/// new one is complete. A path that is no regular file (`/dev/stdout`, a fifo) is written to directly.
+/// Writes a whole file: first to a temporary file next to it, then renamed, so that an older file remains until the new
+/// one is complete. A path that is not a regular file (`/dev/stdout`, a fifo) is written directly.
 ///
 /// # Errors
-/// The errno of the step that failed; an older file then stands unchanged.
+/// The errno of the step that failed; an older file is then unchanged.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), RootError> {
     let mut draft = Draft::create(path, Readers::Everybody)?;
     draft.append(content)?;
     draft.finish()
 }
 
-/// A file that must not be there yet.
+/// A file that must not exist yet.
 #[derive(Clone, Copy, Debug)]
 pub struct NewFile<'a> {
-    /// Where.
+    /// Its path.
     pub path: &'a Path,
-    /// Its permissions, besides what the umask takes away.
+    /// Its permissions, before the umask.
     pub mode: u32,
-    /// What is in it.
+    /// Its content.
     pub content: &'a [u8],
 }
 
-/// Writes several files with the folders that they need. Nothing is written where one of them is there already, be
-/// it a link that leads nowhere.
+/// Writes several files and creates the folders that they need. Nothing is written if one of them already exists, even
+/// as a dangling link.
 ///
 /// # Errors
-/// `EEXIST` with the first path that is there, or the errno of the step that failed.
+/// `EEXIST` with the first path that exists, or the errno of the step that failed.
 pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
     if let Some(there) = files.iter().find(|file| file.path.symlink_metadata().is_ok()) {
         return Err(failed(there.path, "create", Errno::EXIST));
@@ -60,7 +60,7 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
     Ok(())
 }
 
-/// Removes a file of results. One that is not there needs it not.
+/// Removes a file of results. A missing file is not an error.
 ///
 /// # Errors
 /// The errno of unlink.
@@ -71,37 +71,37 @@ pub fn remove(path: &Path) -> Result<(), RootError> {
     }
 }
 
-/// Who may read the file, besides what the umask takes away.
+/// Which users may read the file, before the umask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Mode 0666: results and pages.
     Everybody,
-    /// Mode 0600: what only root could read on the machine.
+    /// Mode 0600: content that only root could read on the machine.
     Owner,
 }
 
-/// What a file survives once it is in its place.
+/// What a file in its final place survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the machine; costs a wait for the disk.
+    /// A crash of the machine; costs a wait for the disk.
     Synced,
-    /// The death of this process. For what is replaced soon.
+    /// The end of this process. For files that are replaced soon.
     Cached,
 }
 
-/// What stands where a file shall be written.
+/// What exists at the path of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Nothing, or a regular file: it can be replaced as often as one likes.
+    /// Nothing, or a regular file: it can be replaced repeatedly.
     File,
-    /// A device or a pipe: what is written to it cannot be taken back.
+    /// A device or a pipe: what is written to it cannot be undone.
     Special,
 }
 
-/// As [`check`], for a file that an option names.
+/// As [`check`], for a file named by an option.
 ///
 /// # Errors
-/// Wrong usage, whatever is in the way: nothing was done.
+/// Always wrong usage, whatever the cause: nothing was done.
 pub fn check_named(path: &Path) -> Result<Place, Failure> {
     check(path).map_err(|error| Failure {
         status: Status::Usage,
@@ -110,8 +110,8 @@ pub fn check_named(path: &Path) -> Result<Place, Failure> {
     })
 }
 
-/// Makes sure, before hours of work, that a file can be written at `path`: that its folder takes a new file with
-/// something in it, and that an older file there may be replaced. Leaves nothing behind and changes nothing.
+/// Verifies, before hours of work, that a file can be written at `path`: that its folder accepts a new non-empty file,
+/// and that an older file there may be replaced. Leaves nothing behind and changes nothing.
 ///
 /// # Errors
 /// The errno of the step that failed.
@@ -120,32 +120,32 @@ pub fn check(path: &Path) -> Result<Place, RootError> {
     if draft.temporary.is_none() {
         return Ok(Place::Special);
     }
-    // A full disk still makes empty files.
+    // On a full disk empty files can still be created.
     draft.append(&[0; 4096])?;
     let Destination { dir, name, stat } = &draft.destination;
     if stat.is_some() {
-        // A folder may let us replace a file that its owner has protected from us.
+        // The folder's permissions may allow us to replace a file that its owner has protected from us.
         open(dir, name, path, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(Place::File)
 }
 
-/// A file that is being written beside its place. Dropped without [`Draft::finish`], it vanishes.
+/// A file that is written under a temporary name. If dropped without [`Draft::finish`], it is removed.
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
     destination: Destination,
-    /// Its name until it is finished; `None` when written directly.
+    /// Its name until it is finished; `None` if written directly.
     temporary: Option<OsString>,
     file: OwnedFd,
 }
 
 impl Draft {
-    /// Begins the file. One that replaces another is never readable for more users than that: it keeps the permissions, and
-    /// those of an own file whole.
+    /// Creates the file. A replacement is never readable by more users than the old file: it keeps its permissions,
+    /// completely if the old file is our own.
     ///
     /// # Errors
-    /// The errno of open, with the path that the user gave; [`RootError::ForeignLink`], [`RootError::ForeignPipe`].
+    /// The errno of open, with the path given by the user; [`RootError::ForeignLink`], [`RootError::ForeignPipe`].
     pub fn create(path: &Path, readers: Readers) -> Result<Draft, RootError> {
         let destination = Destination::of(path)?;
         let Destination { dir, name, stat } = &destination;
@@ -155,7 +155,7 @@ impl Draft {
             Some(FileType::Directory) => return Err(failed(path, "create", Errno::ISDIR)),
             Some(kind) => {
                 destination.refuse_planted(path)?;
-                // Only links of /proc are links here: the process's own descriptors.
+                // The only links here are links of /proc: the process's own descriptors.
                 let flags = match kind {
                     FileType::Symlink => OFlags::WRONLY | OFlags::APPEND,
                     _ => OFlags::WRONLY | OFlags::NOFOLLOW,
@@ -191,7 +191,7 @@ impl Draft {
         }
     }
 
-    /// Takes over the permissions of the file that is replaced.
+    /// Copies the permissions of the file that is replaced.
     fn keep(&self, old: &rustix::fs::Stat, readers: Readers) -> Result<(), RootError> {
         let Destination { dir, name, .. } = &self.destination;
         let is_own = old.st_uid == rustix::process::geteuid().as_raw();
@@ -203,7 +203,7 @@ impl Draft {
                 return Ok(());
             }
         }
-        // Its group may be one that this process cannot give: then no member of another group reads it.
+        // This process may be unable to set the file's group: then no member of another group may read it.
         let most = match readers {
             Readers::Everybody if is_own => Mode::RWXU | Mode::RWXO,
             Readers::Everybody => Mode::RWXU | Mode::RWXG | Mode::RWXO,
@@ -213,7 +213,7 @@ impl Draft {
             .map_err(|errno| failed(&self.path, "chmod", errno))
     }
 
-    /// Writes more of it.
+    /// Appends to it.
     ///
     /// # Errors
     /// The errno of write.
@@ -221,7 +221,7 @@ impl Draft {
         write_all(&self.file, content, &self.path.display().to_string())
     }
 
-    /// Puts the file in its place, and waits until it is on the disk, under its name.
+    /// Moves the file to its place, and waits until it is on disk, under its name.
     ///
     /// # Errors
     /// The errno of fsync or rename.
@@ -229,7 +229,7 @@ impl Draft {
         self.place(Durability::Synced)
     }
 
-    /// Puts the file in its place.
+    /// Moves the file to its place.
     ///
     /// # Errors
     /// The errno of fsync or rename.
@@ -280,7 +280,7 @@ impl std::io::Write for Draft {
     }
 }
 
-/// A file for what a child says, which goes to its end; only the owner may read it.
+/// A file for the output of a child, which is appended; only the owner may read it.
 ///
 /// # Errors
 /// The errno of open; `ELOOP` for a symbolic link.
@@ -290,12 +290,12 @@ pub fn for_child(path: &Path) -> Result<OwnedFd, RootError> {
     open(&dir, &name, path, flags, Mode::from_raw_mode(0o600))
 }
 
-/// A file that grows under its own name: an interrupted run keeps what it had.
+/// A file that grows under its own name: an interrupted run keeps its content.
 #[derive(Debug)]
 pub struct Appender(Draft);
 
 impl Appender {
-    /// Begins the file anew.
+    /// Creates the file empty.
     ///
     /// # Errors
     /// As [`Draft::create`].
@@ -305,7 +305,7 @@ impl Appender {
         Ok(Appender(draft))
     }
 
-    /// Adds to its end.
+    /// Appends to it.
     ///
     /// # Errors
     /// The errno of write.
@@ -313,7 +313,7 @@ impl Appender {
         self.0.append(content)
     }
 
-    /// Waits until all of it is on the disk.
+    /// Waits until all of it is on disk.
     ///
     /// # Errors
     /// The errno of fsync.
@@ -413,7 +413,7 @@ mod tests {
         }
     }
 
-    /// What the process has open is written to directly, be it a file: its name may be anywhere.
+    /// An open descriptor is written directly, even if it is a file: its name may be anywhere.
     #[test]
     fn an_open_file_is_written_to_by_its_number() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Who a file belongs to, as one word of text: what the journal keeps of it and gives back. And who else may change it.
+//! Represents the ownership of a file as one word of text, as the journal stores and restores it; and finds other users
+//! who may change a file.
 
 use crate::RootError;
 use std::fmt;
@@ -16,7 +17,7 @@ pub struct Ownership {
 }
 
 impl Ownership {
-    /// As written by `Display`; `None` for any other text.
+    /// Parses the output of `Display`; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Ownership> {
         let (ids, mode) = text.trim().split_once(' ')?;
@@ -28,7 +29,7 @@ impl Ownership {
         })
     }
 
-    /// The same file given to a user and, when one is named, to a group that may then write too.
+    /// The ownership after giving the file to a user and, if named, to a group that may then write too.
     #[must_use]
     pub fn given_to(self, uid: u32, gid: Option<u32>) -> Ownership {
         match gid {
@@ -42,8 +43,8 @@ impl Ownership {
     }
 }
 
-/// The first of a file and the directories above it that users other than root may change, as owner or by its permission bits.
-/// (Permissions that an access list gives are within the bits of the group, `acl(5)`.)
+/// The first of a file and its parent directories that users other than root may change, as owner or by its permission
+/// bits. (Permissions of an access list are within the bits of the group, `acl(5)`.)
 ///
 /// # Errors
 /// The errno of `lstat(2)`.

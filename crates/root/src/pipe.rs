@@ -1,11 +1,11 @@
-//! A file that gives what it has and never waits: a CPU's raw trace buffer.
+//! Reads a file that returns the available data and never blocks: a CPU's raw trace buffer.
 
 use crate::RootError;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// It, open for reading.
+/// The file, open for reading.
 #[derive(Debug)]
 pub struct Pipe {
     path: String,
@@ -27,7 +27,7 @@ impl Pipe {
         })
     }
 
-    /// Reads into a buffer what is there; 0 when there is nothing.
+    /// Reads the available data into a buffer; 0 if there is none.
     ///
     /// # Errors
     /// The errno of read.

@@ -1,7 +1,7 @@
-//! A directory of a machine that is held open while many files below it are read.
+//! Keeps a directory of a machine open while many files below it are read.
 //!
-//! With a hundred thousand threads the kernel would walk `/proc/PID/task` once for every file of every thread, and
-//! look up the process each time.
+//! With a hundred thousand threads the kernel would otherwise walk `/proc/PID/task` once for every file of every
+//! thread, and look up the process each time.
 
 use crate::live::{is_absence, read_record};
 use crate::{Backend, Root, RootError, captured, folder};
@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags, RawDir};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 
-/// A directory, open where the root is one of the file system.
+/// A directory; held open if the root is in the file system.
 pub struct Place<'r> {
     root: &'r Root,
     path: String,
@@ -17,10 +17,10 @@ pub struct Place<'r> {
 }
 
 impl Root {
-    /// Opens a directory; `None` when there is none.
+    /// Opens a directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`RootError`] for every other reason than absence.
+    /// [`RootError`] for every reason except absence.
     pub fn place(&self, path: &str) -> Result<Option<Place<'_>>, RootError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let place = |dir| Place {
@@ -45,10 +45,10 @@ impl Root {
 }
 
 impl Place<'_> {
-    /// The names in it that are decimal numbers, in order.
+    /// The names in it that are decimal numbers, in ascending order.
     ///
     /// # Errors
-    /// What reading the directory met.
+    /// The error of reading the directory.
     pub fn numbers(&self) -> Result<Vec<u32>, RootError> {
         let mut numbers = Vec::new();
         match &self.dir {
@@ -76,7 +76,7 @@ impl Place<'_> {
         Ok(numbers)
     }
 
-    /// The whole path of a name below it.
+    /// The full path of a name below it.
     #[must_use]
     pub fn path_of(&self, name: &str) -> String {
         format!("{}/{name}", self.path)
@@ -85,7 +85,7 @@ impl Place<'_> {
     /// As [`Root::record_into`], for a name below it.
     ///
     /// # Errors
-    /// As there.
+    /// As [`Root::record_into`].
     pub fn record_into(&self, name: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
         content.clear();
         let file = match (&self.root.backend, &self.dir) {
@@ -102,13 +102,13 @@ impl Place<'_> {
                     Some((file, size)) => {
                         return folder::read_file(&file, size, &self.path_of(name), u64::MAX, content);
                     }
-                    // Absent, hostile, or a link that leaves this directory and not the root: the long way tells.
+                    // Absent, hostile, or a link that leaves this directory but not the root: the slow path decides.
                     None => return self.root.bytes_into(&self.path_of(name), content),
                 }
             }
             _ => return self.root.bytes_into(&self.path_of(name), content),
         };
-        // The long way again tells the whole path of what went wrong.
+        // The slow path again: its error has the full path.
         read_record(&file, name, content).or_else(|_| self.root.bytes_into(&self.path_of(name), content))
     }
 }
@@ -117,7 +117,7 @@ impl Place<'_> {
 mod tests {
     use super::*;
 
-    /// The long way and the short way give the same bytes, names and refusals.
+    /// The slow path and the fast path give the same bytes, names and refusals.
     #[test]
     fn a_place_is_the_root_seen_from_there() {
         let dir = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ mod tests {
                     "{what} {name}"
                 );
             }
-            // A rehearsal stands in for a live machine, whose links lead where they lead.
+            // A rehearsal represents a live machine, whose links are followed without restriction.
             if *what != "live" {
                 assert!(place.record_into("10/absolute", &mut content).unwrap(), "{what}");
                 assert_eq!(content, b"outside the place", "{what}");

@@ -1,5 +1,4 @@
-//! What a process does to itself before it becomes another program, and what the parent of one does: user, memory
-//! policy, signals, waiting.
+//! Wraps the calls of a process before it executes another program, and of its parent: user, memory policy, signals, waiting.
 //!
 //! Raw calls, all in one file, because each needs `unsafe`. [`fork`] is for a process with one thread.
 
@@ -7,12 +6,12 @@ use crate::sched::{errno, kernel_words};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// Splits the process: `None` in the child, the child's number in the parent. Only for a process with one thread.
+/// Forks the process: `None` in the child, the child's number in the parent. Only for a process with one thread.
 ///
 /// # Errors
-/// The errno: EAGAIN when there are too many processes.
+/// The errno: EAGAIN if there are too many processes.
 pub fn fork() -> Result<Option<u32>, i32> {
-    // SAFETY: with one thread no lock can be held by another that the child would miss.
+    // SAFETY: with one thread no lock can be held by another thread that the child lacks.
     match unsafe { libc::fork() } {
         -1 => Err(errno()),
         0 => Ok(None),
@@ -20,14 +19,13 @@ pub fn fork() -> Result<Option<u32>, i32> {
     }
 }
 
-/// The number that is no user and no group: `setresuid(2)` and `setresgid(2)` take it as "leave this one as it is".
+/// The number that is no user and no group: for `setresuid(2)` and `setresgid(2)` it means "unchanged".
 pub const NO_ID: u32 = u32::MAX;
 
-/// Becomes another user for good: supplementary groups (`None` keeps them), then group, then user. Reads back what the process is
-/// then.
+/// Becomes another user permanently: supplementary groups (`None` keeps them), then group, then user. Reads the result back.
 ///
 /// # Errors
-/// The errno: EINVAL for [`NO_ID`], EPERM without the privilege, or where the process is not the one that was asked for.
+/// The errno: EINVAL for [`NO_ID`], EPERM without the privilege, or if the result differs from the request.
 pub fn become_user(uid: u32, gid: u32, groups: Option<&[u32]>) -> Result<(), i32> {
     if uid == NO_ID || gid == NO_ID || groups.is_some_and(|groups| groups.contains(&NO_ID)) {
         return Err(libc::EINVAL);
@@ -48,11 +46,11 @@ pub fn become_user(uid: u32, gid: u32, groups: Option<&[u32]>) -> Result<(), i32
     }
 }
 
-/// Real, effective and saved user, and the same of the group.
+/// Real, effective and saved user, then the same for the group.
 fn three_ids() -> ([u32; 3], [u32; 3]) {
     let (mut users, mut groups) = ([NO_ID; 3], [NO_ID; 3]);
     let ([ru, eu, su], [rg, eg, sg]) = (&mut users, &mut groups);
-    // SAFETY: the kernel fills six numbers of ours; what it does not fill stays no user.
+    // SAFETY: the kernel fills six numbers of ours; any that it does not fill remain invalid ids.
     unsafe {
         libc::getresuid(ru, eu, su);
         libc::getresgid(rg, eg, sg);
@@ -67,23 +65,23 @@ pub fn ids() -> (u32, u32) {
     unsafe { (libc::getuid(), libc::getgid()) }
 }
 
-/// Memory of this process comes from these nodes only (`set_mempolicy`, `MPOL_BIND`). Node `n` is bit `n % 64` of
-/// word `n / 64`. It lasts across exec.
+/// Restricts the memory of this process to these nodes (`set_mempolicy`, `MPOL_BIND`). Node `n` is bit `n % 64` of word
+/// `n / 64`. It persists across exec.
 ///
 /// # Errors
 /// The errno: EINVAL for nodes that the cpuset does not allow, ENOSYS on a kernel without NUMA.
 pub fn bind_memory(nodes: &[u64]) -> Result<(), i32> {
     const MPOL_BIND: libc::c_int = 2;
     let bytes = kernel_words(nodes);
-    // The kernel takes one bit less than it is told (`get_nodes`).
+    // The kernel reads one bit less than the given number (`get_nodes`).
     let bits = bytes.len() * 8 + 1;
-    // SAFETY: the kernel reads that many bits, rounded up to the words that they need, and `bytes` is followed by
-    // nothing that it reads, because the last bit is never looked at.
+    // SAFETY: the kernel reads that many bits, rounded up to whole words. It reads nothing beyond `bytes`, because it
+    // ignores the last bit.
     let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, bytes.as_ptr(), bits) };
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// No transparent huge pages for this process and what it becomes (`PR_SET_THP_DISABLE`).
+/// Disables transparent huge pages for this process, also after exec (`PR_SET_THP_DISABLE`).
 ///
 /// # Errors
 /// The errno: EINVAL before 3.15.
@@ -93,11 +91,11 @@ pub fn disable_thp() -> Result<(), i32> {
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// The kernel kills this process when its parent dies. It is forgotten when the process changes its user, so it
-/// comes after that. `parent` is who the parent was: when it is gone already, this says so.
+/// Makes the kernel kill this process when its parent dies. The kernel resets this when the process changes its user,
+/// so call it after that. `parent` is the original parent: if it is already gone, this returns an error.
 ///
 /// # Errors
-/// ESRCH when the parent is gone.
+/// ESRCH if the parent is gone.
 pub fn die_with(parent: u32) -> Result<(), i32> {
     // SAFETY: plain numbers.
     let now = unsafe {
@@ -114,7 +112,7 @@ pub fn die_with(parent: u32) -> Result<(), i32> {
 /// The signals that were blocked before [`hold_signals`].
 pub struct Former(libc::sigset_t);
 
-/// Blocks every signal, so that [`next_signal`] gets them one by one. The mask is inherited: a child gives it back.
+/// Blocks every signal, so that [`next_signal`] gets them one by one. Children inherit the mask and must restore it.
 #[must_use]
 pub fn hold_signals() -> Former {
     let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
@@ -127,10 +125,10 @@ pub fn hold_signals() -> Former {
     }
 }
 
-/// The signals by which somebody, or the end of a session, ends a program.
+/// The signals with which a user, another process, or the end of a session ends a program.
 pub const ENDINGS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Blocks [`ENDINGS`], so that one of them does its work only after [`release_signals`] or [`admit_endings`].
+/// Blocks [`ENDINGS`], so that they take effect only after [`release_signals`] or [`admit_endings`].
 #[must_use]
 pub fn hold_endings() -> Former {
     let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
@@ -141,7 +139,7 @@ pub fn hold_endings() -> Former {
     }
 }
 
-/// Lets [`ENDINGS`] in again, those too that came meanwhile.
+/// Unblocks [`ENDINGS`], including those that are pending.
 pub fn admit_endings() {
     // SAFETY: a set that was filled.
     unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, endings().as_ptr(), std::ptr::null_mut()) };
@@ -159,7 +157,7 @@ fn endings() -> MaybeUninit<libc::sigset_t> {
     set
 }
 
-/// Blocks no signal any more: for a child, which would go on with what its parent blocked.
+/// Unblocks all signals: for a child, which would inherit its parent's mask.
 ///
 /// # Errors
 /// The errno.
@@ -173,22 +171,22 @@ pub fn unblock_signals() -> Result<(), i32> {
     if done == 0 { Ok(()) } else { Err(errno()) }
 }
 
-/// Gives the former mask back.
+/// Restores the former mask.
 pub fn release_signals(former: &Former) {
     // SAFETY: a set that the kernel filled.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const former.0, std::ptr::null_mut()) };
 }
 
-/// A signal that came while signals were held.
+/// A signal that arrived while signals were blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     /// Its number.
     pub number: i32,
-    /// Whether a process sent it. The terminal's go to the whole foreground group, so a child has them already.
+    /// Whether a process sent it. Signals of the terminal go to the whole foreground group, so a child has them already.
     pub by_process: bool,
 }
 
-/// Waits for a held signal, at most so long; `None` when none came.
+/// Waits for a blocked signal, at most for `wait`; `None` if none arrived.
 #[must_use]
 pub fn next_signal(wait: Duration) -> Option<Arrived> {
     // SAFETY: an all-zero timespec is a valid one; its fields differ in width between targets.
@@ -207,13 +205,13 @@ pub fn next_signal(wait: Duration) -> Option<Arrived> {
     })
 }
 
-/// The threads of a process; none where it has ended.
+/// The threads of a process; empty if it has ended.
 #[must_use]
 pub fn threads(pid: u32) -> Vec<u32> {
     numbers(&format!("/proc/{pid}/task"))
 }
 
-/// The names in a directory of the running kernel's `/proc` that are numbers.
+/// The numeric names in a directory of the running kernel's `/proc`.
 pub(crate) fn numbers(dir: &str) -> Vec<u32> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries
@@ -221,7 +219,7 @@ pub(crate) fn numbers(dir: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Sends a signal; a process that is gone needs none.
+/// Sends a signal; if the process is gone, nothing happens.
 pub fn send(pid: u32, signal: i32) {
     if let Ok(pid) = libc::pid_t::try_from(pid) {
         // SAFETY: plain numbers.
@@ -229,16 +227,16 @@ pub fn send(pid: u32, signal: i32) {
     }
 }
 
-/// Stops this process as a terminal would, until somebody continues it.
+/// Stops this process as a terminal would, until it is continued.
 pub fn stop_here() {
     // SAFETY: plain numbers.
     unsafe { libc::raise(libc::SIGSTOP) };
 }
 
-/// What a child did.
+/// The state change of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// Nothing new.
+    /// None.
     Lives,
     /// It was stopped.
     Stopped,
@@ -248,7 +246,7 @@ pub enum News {
     Killed(i32),
 }
 
-/// What a child did since the last question. Never waits.
+/// The state change of a child since the last call. Never blocks.
 #[must_use]
 pub fn news_of(child: u32) -> News {
     let Ok(pid) = libc::pid_t::try_from(child) else {
@@ -260,7 +258,7 @@ pub fn news_of(child: u32) -> News {
     match seen {
         0 => News::Lives,
         -1 if errno() == libc::EINTR => News::Lives,
-        // Somebody else took its status: it is gone, and how is unknown.
+        // Another caller reaped it: it is gone, and its status is unknown.
         -1 => News::Exited(125),
         _ if libc::WIFEXITED(status) => News::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(125)),
         _ if libc::WIFSIGNALED(status) => News::Killed(libc::WTERMSIG(status)),
@@ -282,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_child_is_followed_to_its_end() {
-        // Spawned and not forked: the test's own process has many threads.
+        // Spawned, not forked: the test's own process has many threads.
         let mut child = std::process::Command::new("sh")
             .args(["-c", "kill -STOP $$; exit 7"])
             .spawn()

@@ -1,4 +1,4 @@
-//! A program in a process group of its own: it begins with no signal blocked, and what it starts ends with it.
+//! Runs a program in its own process group: it starts with no signal blocked, and its children end with it.
 
 use crate::process;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -6,31 +6,31 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitStatus};
 
-/// The group, whose leader is the program. The leader is waited for last: until then its number belongs to no other group.
+/// The group, whose leader is the program. The leader is reaped last: until then no other group can have its number.
 #[derive(Debug)]
 pub struct ProcessGroup {
     leader: Child,
 }
 
-/// How far it is.
+/// The state of the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The program runs.
     Runs,
-    /// The program has ended, and processes that it started have not.
+    /// The program has ended, but processes that it started have not.
     LeftBehind,
-    /// Nothing of it runs.
+    /// All its processes have ended.
     Ended,
 }
 
 impl ProcessGroup {
-    /// Starts the program. `Command` hands on the signals that this process blocks.
+    /// Starts the program. `Command` passes on the signals that this process blocks.
     ///
     /// # Errors
     /// Those of [`Command::spawn`].
     pub fn start(command: &mut Command) -> io::Result<ProcessGroup> {
         command.process_group(0);
-        // SAFETY: between fork and exec it makes one system call, with a set of its own.
+        // SAFETY: between fork and exec it makes one system call, with its own set.
         unsafe { command.pre_exec(|| process::unblock_signals().map_err(io::Error::from_raw_os_error)) };
         Ok(ProcessGroup {
             leader: command.spawn()?,
@@ -42,7 +42,7 @@ impl ProcessGroup {
         &mut self.leader
     }
 
-    /// How far it is. Never waits.
+    /// The state of the group. Never blocks.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let ask = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -56,13 +56,13 @@ impl ProcessGroup {
         }
     }
 
-    /// Kills what still runs of it, and gives how the program ended.
+    /// Kills the remaining processes, and returns how the program ended.
     ///
     /// # Errors
     /// Those of [`Child::wait`].
     pub fn end(mut self) -> io::Result<ExitStatus> {
         if let Some(pid) = self.id() {
-            // Without a process in it there is nothing to kill.
+            // If the group is empty there is nothing to kill.
             let _ = kill_process_group(pid, Signal::KILL);
         }
         self.leader.wait()
@@ -72,7 +72,7 @@ impl ProcessGroup {
         i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Whether another process of the group runs.
+    /// Whether another process of the group is running.
     fn has_others(&self) -> bool {
         let own = self.leader.id();
         let is_in_group = |pid: u32| {
@@ -85,8 +85,8 @@ impl ProcessGroup {
     }
 }
 
-/// The process group in a `stat` of `/proc` (`proc_pid_stat(5)`: state, parent and group follow the name); `None` of a process that
-/// has ended.
+/// The process group in a `stat` of `/proc` (`proc_pid_stat(5)`: state, parent and group follow the name); `None` for a
+/// process that has ended.
 fn group_of(stat: &[u8]) -> Option<u32> {
     let text = std::str::from_utf8(stat.rsplit(|byte| *byte == b')').next()?).ok()?;
     let mut fields = text.split_ascii_whitespace();
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(group.end().unwrap().code(), Some(3), "the program's own end");
         let stat = format!("/proc/{pid}/stat");
         let start = Instant::now();
-        // Who takes its status in the end is not up to this process.
+        // This process does not decide which process reaps it in the end.
         while std::fs::read(&stat).is_ok_and(|stat| group_of(&stat).is_some()) {
             assert!(start.elapsed() < Duration::from_secs(60), "{pid} still runs");
             std::thread::sleep(Duration::from_millis(5));

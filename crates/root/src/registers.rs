@@ -1,16 +1,16 @@
-//! Numbers that stand at a place in a file: the registers of a processor (`/dev/cpu/N/msr`).
+//! Reads numbers at an offset of a file: the registers of a processor (`/dev/cpu/N/msr`).
 
 use crate::{Backend, Root, RootError};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 impl Root {
-    /// The 64-bit number at an offset of a file, in the byte order of x86. `None` where there is no such file.
+    /// The 64-bit number at an offset of a file, in the byte order of x86. `None` if the file does not exist.
     ///
-    /// Reading a register of another CPU sends it an interrupt: never while it is measured.
+    /// Reading a register of another CPU sends it an interrupt: never do this while it is measured.
     ///
     /// # Errors
-    /// [`RootError::Denied`] without permission, [`RootError::Io`] where the processor has no such register (EIO).
+    /// [`RootError::Denied`] without permission, [`RootError::Io`] if the processor has no such register (EIO).
     pub fn register(&self, path: &str, offset: u64) -> Result<Option<u64>, RootError> {
         match &self.backend {
             Backend::Live(live) => {
@@ -18,7 +18,7 @@ impl Root {
                 let flags = OFlags::RDONLY | OFlags::CLOEXEC;
                 let file = match rustix::fs::open(live.locate(path), flags, Mode::empty()) {
                     Ok(file) => file,
-                    // ENXIO: the driver is there, the CPU is not.
+                    // ENXIO: the driver exists, the CPU does not.
                     Err(Errno::NOENT | Errno::NOTDIR | Errno::NXIO | Errno::NODEV) => return Ok(None),
                     Err(errno) => return Err(failed("open", errno)),
                 };
@@ -60,7 +60,7 @@ mod tests {
         ] {
             assert_eq!(root.register("/dev/cpu/3/msr", 0x34).unwrap(), Some(0x0102));
             assert_eq!(root.register("/dev/cpu/4/msr", 0x34).unwrap(), None);
-            // What is not whole is no number.
+            // Incomplete data is not a number.
             assert_ne!(root.register("/dev/cpu/3/msr", 0x38).ok().flatten(), Some(0));
         }
     }

@@ -1,8 +1,8 @@
-//! A CPU's trace buffer, mapped into this process as the kernel offers it since 6.10: its pages are read where they are.
+//! Maps a CPU's trace buffer into this process, as the kernel supports since 6.10: its pages are read in place.
 //!
-//! Facts: `include/uapi/linux/trace_mmap.h`, `Documentation/trace/ring-buffer-map.rst`. First comes a page about the
-//! buffer, then its sub-buffers by their number. One of them is the reader's: the kernel writes to others, or further on
-//! behind what it has handed over there.
+//! Source: `include/uapi/linux/trace_mmap.h`, `Documentation/trace/ring-buffer-map.rst`. The first page describes the
+//! buffer; the sub-buffers follow by number. One of them belongs to the reader. The kernel writes to the others, or
+//! after the data that it has already passed to the reader.
 
 use crate::RootError;
 use rustix::fs::{Mode, OFlags};
@@ -12,13 +12,13 @@ use std::ffi::c_void;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::ptr::NonNull;
 
-/// `TRACE_MMAP_IOCTL_GET_READER`, `_IO('R', 0x20)`: hands over what there is behind what was handed over before.
+/// `TRACE_MMAP_IOCTL_GET_READER`, `_IO('R', 0x20)`: passes the data after the previously passed data to the reader.
 const GET_READER: u64 = 0x5220;
 
-/// Bytes of the first page that say how large everything is.
+/// Bytes of the first page that contain the sizes.
 const LEAST: usize = 4_096;
 
-/// The beginning of the first page; what follows is not needed here.
+/// The start of the first page; the rest is not needed here.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Meta {
@@ -31,7 +31,7 @@ struct Meta {
     reader_read: u32,
 }
 
-/// It. Whoever maps a buffer reads it alone: others would be given what this one is not.
+/// The mapped buffer. It must have only one reader: data passed to another reader is missing here.
 #[derive(Debug)]
 pub struct Ring {
     path: String,
@@ -39,12 +39,12 @@ pub struct Ring {
     mapping: Mapping,
 }
 
-/// What was handed over.
+/// The data passed to the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handed {
     /// The sub-buffer.
     pub id: u32,
-    /// How many bytes of its data, from its beginning, may be read.
+    /// The number of bytes of its data, from its start, that may be read.
     pub read: usize,
 }
 
@@ -54,18 +54,18 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: the memory is only read, and belongs to nobody else in this process.
+// SAFETY: the memory is only read, and nothing else in this process uses it.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, and nothing refers to it any more. It cannot fail for a mapping that there is.
+        // SAFETY: exactly what was mapped, and nothing refers to it any more. It cannot fail for an existing mapping.
         let _ = unsafe { munmap(self.at.as_ptr(), self.len) };
     }
 }
 
 impl Ring {
-    /// Maps a `trace_pipe_raw`. `None` where the kernel does not offer it, or not now: reading works everywhere.
+    /// Maps a `trace_pipe_raw`. `None` if the kernel does not support it, or not at present: reading works everywhere.
     ///
     /// # Errors
     /// The errno of open.
@@ -92,16 +92,16 @@ impl Ring {
         }))
     }
 
-    /// Asks the kernel for what is new, without waiting, and copies the reader's sub-buffer, with its head: as much of it as
-    /// there is room for. The same as before where nothing is new. What lies behind the bytes that may be read is not to be
-    /// looked at, but for the count of lost events that the kernel puts behind the data of a full page.
+    /// Requests new data from the kernel, without blocking, and copies the reader's sub-buffer with its header, as much
+    /// as fits. The result is unchanged if there is nothing new. Ignore the data after the readable bytes, except the
+    /// count of lost events that the kernel puts after the data of a full page.
     ///
     /// # Errors
-    /// The errno of ioctl; EIO for a place outside of the buffer.
+    /// The errno of ioctl; EIO for a position outside the buffer.
     pub fn take(&mut self, into: &mut [u8]) -> Result<Handed, RootError> {
         let failed = |errno: Errno| RootError::from_io(&self.path, "map", &errno.into());
         loop {
-            // SAFETY: this request has no argument and gives nothing back but its status.
+            // SAFETY: this request has no argument and returns only its status.
             let done = unsafe { libc::ioctl(self.descriptor.as_raw_fd(), GET_READER as _, 0) };
             if done == 0 {
                 break;
@@ -119,7 +119,7 @@ impl Ring {
         let len = size.min(into.len());
         match from {
             Some(from) if from + len <= self.mapping.len => {
-                // SAFETY: the bytes are in the mapping, as was just asked; the destination has that length.
+                // SAFETY: the bytes are in the mapping, as was just checked; the destination has that length.
                 unsafe {
                     let source = self.mapping.at.as_ptr().cast::<u8>().add(from);
                     std::ptr::copy_nonoverlapping(source, into.as_mut_ptr(), len);
@@ -136,7 +136,7 @@ impl Ring {
 
 impl Mapping {
     fn of(descriptor: &OwnedFd, len: usize) -> Result<Mapping, Errno> {
-        // SAFETY: a new mapping at an address that the kernel chooses, only for reading.
+        // SAFETY: a new mapping at an address that the kernel chooses, for reading only.
         let at = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -151,9 +151,9 @@ impl Mapping {
         Ok(Mapping { at, len })
     }
 
-    /// The kernel writes to it in our calls only, but the compiler does not know that.
+    /// The kernel writes to it only in our calls, but the compiler does not know that.
     fn meta(&self) -> Meta {
-        // SAFETY: every mapping has at least the first page, which begins with these fields, aligned as a page is.
+        // SAFETY: every mapping has at least the first page, which starts with these fields and is page-aligned.
         unsafe { self.at.as_ptr().cast::<Meta>().read_volatile() }
     }
 }

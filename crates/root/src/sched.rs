@@ -1,13 +1,12 @@
-//! Affinity and policy of threads: what the kernel takes by system call and not by file.
+//! Sets affinity and policy of threads by system call.
 //!
-//! Raw calls, because the fixed-size sets of the libraries end at 1,024 CPUs, and because `sched_setscheduler` of
-//! musl is a stub that always fails. Thread 0 is the calling one.
+//! Raw calls, because the fixed-size sets of the libraries end at 1,024 CPUs, and because `sched_setscheduler` of musl
+//! is a stub that always fails. Thread 0 is the calling one.
 
 /// `sched_setaffinity`. CPU `n` is bit `n % 64` of word `n / 64`.
 ///
 /// # Errors
-/// The errno: ESRCH for a thread that is gone, EINVAL for one that cannot be moved or a set without a CPU that it
-/// may use.
+/// The errno: ESRCH for a thread that has ended, EINVAL for one that cannot be moved or a set without a CPU that it may use.
 pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
     let bytes = kernel_words(words);
     // SAFETY: the kernel reads `bytes.len()` bytes from a buffer that lives across the call.
@@ -15,13 +14,13 @@ pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// `sched_getaffinity`: the CPUs of the mask that are active, as [`set_affinity`] writes them. The buffer grows until
-/// the kernel's set fits.
+/// `sched_getaffinity`: the active CPUs of the mask, in the format of [`set_affinity`]. The buffer grows until the
+/// kernel's set fits.
 ///
 /// # Errors
-/// The errno: ESRCH for a thread that is gone.
+/// The errno: ESRCH for a thread that has ended.
 pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
-    /// CPUs above this number exist nowhere.
+    /// No kernel supports CPUs above this number.
     const MOST: usize = 1024;
     loop {
         words.resize(words.len().max(16), 0);
@@ -40,7 +39,7 @@ pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
     }
 }
 
-/// `sched_setscheduler` with one of the policies that take a plain priority (0 for those that have none).
+/// `sched_setscheduler` with one of the policies that take a plain priority (0 for those without).
 ///
 /// # Errors
 /// The errno: EPERM without the privilege, or in a cgroup without real-time runtime (RT_GROUP_SCHED).
@@ -61,8 +60,8 @@ pub fn set_scheduler(tid: u32, policy: i32, priority: i32) -> Result<(), i32> {
 /// Children start as `SCHED_OTHER` (`SCHED_FLAG_RESET_ON_FORK`), because without this flag the thread may not fork.
 ///
 /// # Errors
-/// The errno: EBUSY when the CPUs have no such share left, EPERM without the privilege or when the thread may not
-/// run on every CPU of its root domain, EINVAL for times that the kernel does not take.
+/// The errno: EBUSY if the CPUs do not have this share left, EPERM without the privilege or if the thread may not run
+/// on every CPU of its root domain, EINVAL for times that the kernel does not accept.
 pub fn set_deadline(tid: u32, runtime_ns: u64, deadline_ns: u64, period_ns: u64) -> Result<(), i32> {
     const RESET_ON_FORK: u64 = 1;
     /// `struct sched_attr` in its first published size of 48 bytes.
@@ -92,18 +91,18 @@ pub fn set_deadline(tid: u32, runtime_ns: u64, deadline_ns: u64, period_ns: u64)
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// `setpriority` of a thread: -20 takes most, 19 least.
+/// `setpriority` of a thread: -20 is the highest priority, 19 the lowest.
 ///
 /// # Errors
-/// The errno: EACCES without the privilege to take more, ESRCH for a thread that is gone.
+/// The errno: EACCES without the privilege for a higher priority, ESRCH for a thread that has ended.
 pub fn set_nice(tid: u32, nice: i32) -> Result<(), i32> {
     // SAFETY: plain numbers.
     let done = unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, tid, nice) };
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
-/// A set of bits as the kernel wants it: on 32 bits its words are half as long, and written little-endian the two
-/// layouts are the same.
+/// A set of bits in the kernel's layout: on 32 bits its words are half as long, and in little-endian the two layouts
+/// are the same.
 pub(crate) fn kernel_words(words: &[u64]) -> Vec<u8> {
     words.iter().flat_map(|word| kernel_bytes(*word)).collect()
 }

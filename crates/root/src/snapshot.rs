@@ -1,4 +1,4 @@
-//! The archive writer behind `snapshot`: tar, packed as the name of the output says, one folder at the top.
+//! Writes the archive of `snapshot`: tar, compressed according to the name of the output, with one folder at the top.
 
 use crate::RootError;
 use crate::output::{Draft, Readers};
@@ -6,9 +6,9 @@ use std::io::{BufWriter, Error, Write};
 use std::path::{Path, PathBuf};
 use tar::{Builder, EntryType, Header};
 
-/// Zstandard frames of this much content: the encoder that we use takes a whole frame at a time.
+/// Size of a Zstandard frame: our encoder takes a whole frame at a time.
 const ZSTD_FRAME: usize = 8 << 20;
-/// A good trade of time for size on text; higher ones are many times slower.
+/// A good compromise of time and size for text; higher presets are many times slower.
 const XZ_PRESET: u32 = 3;
 
 /// An archive that is being written. It appears under its name when it is finished.
@@ -20,10 +20,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Begins an archive whose entries stand in the folder `top`, all with one time (seconds since 1970).
+    /// Starts an archive whose entries are in the folder `top`, all with the same time (seconds since 1970).
     ///
     /// # Errors
-    /// [`RootError::Ending`] for a name that ends in none of the formats; the errno of open.
+    /// [`RootError::Ending`] for an unsupported file name extension; the errno of open.
     pub fn create(path: &Path, top: &str, mtime: u64) -> Result<Snapshot, RootError> {
         let format = Format::of(path)?;
         let draft = BufWriter::with_capacity(1 << 16, Draft::create(path, Readers::Owner)?);
@@ -58,7 +58,7 @@ impl Snapshot {
         outcome.map_err(|error| failed(&self.path, &error))
     }
 
-    /// Adds a directory that may stay empty; those of files need not be added.
+    /// Adds a directory that may be empty; those of files need not be added.
     ///
     /// # Errors
     /// The errno of write.
@@ -69,7 +69,7 @@ impl Snapshot {
         outcome.map_err(|error| failed(&self.path, &error))
     }
 
-    /// Ends the archive and puts it in its place.
+    /// Ends the archive and moves it to its place.
     ///
     /// # Errors
     /// The errno of write, fsync or rename.
@@ -101,7 +101,7 @@ impl Snapshot {
     }
 }
 
-/// Whether the name of an output says a format that [`Snapshot::create`] can write.
+/// Checks whether the extension of an output is a format that [`Snapshot::create`] can write.
 ///
 /// # Errors
 /// [`RootError::Ending`] otherwise.
@@ -200,7 +200,7 @@ impl Write for Packer {
     }
 
     fn flush(&mut self) -> Result<(), Error> {
-        // Flushing a packer in the middle only makes the output larger.
+        // Flushing a compressor in the middle only makes the output larger.
         Ok(())
     }
 }

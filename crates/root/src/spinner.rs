@@ -1,23 +1,23 @@
-//! Processes of ours that compute and do nothing else.
+//! Starts processes that only compute.
 
 use crate::process::{die_with, send};
 use crate::sched::errno;
 use std::time::{Duration, Instant};
 
-/// One that computes until this goes, or until we do.
+/// A process that computes until this value is dropped, or until we end.
 #[derive(Debug)]
 pub struct Spinner {
     pid: u32,
 }
 
 impl Spinner {
-    /// Starts one, where this process is: in its cgroup, on its CPUs.
+    /// Starts one in the same place as this process: in its cgroup, on its CPUs.
     ///
     /// # Errors
-    /// The errno: EAGAIN when there are too many processes.
+    /// The errno: EAGAIN if there are too many processes.
     pub fn start() -> Result<Spinner, i32> {
         let parent = std::process::id();
-        // SAFETY: whatever locks other threads hold, the child asks for none: it makes two plain system calls and computes.
+        // SAFETY: whatever locks other threads hold, the child needs none: it makes two plain system calls and computes.
         match unsafe { libc::fork() } {
             -1 => Err(errno()),
             0 => {
@@ -26,7 +26,7 @@ impl Spinner {
                         std::hint::spin_loop();
                     }
                 }
-                // SAFETY: it ends this process at once, and runs nothing of ours.
+                // SAFETY: it ends this process at once, and runs none of our code.
                 unsafe { libc::_exit(0) }
             }
             pid => Ok(Spinner {
@@ -42,7 +42,7 @@ impl Spinner {
     }
 }
 
-/// It dies on its CPU, which somebody of a real-time policy may not let it have.
+/// Time limit for its end: it dies on its CPU, which a real-time task may occupy.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Drop for Spinner {
@@ -53,7 +53,7 @@ impl Drop for Spinner {
         };
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            // SAFETY: no status is asked for.
+            // SAFETY: no status is requested.
             match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
                 0 => std::thread::sleep(Duration::from_micros(100)),
                 -1 if errno() == libc::EINTR => {}

@@ -1,5 +1,5 @@
-//! A file without a name that takes a stream as it comes and gives it on at the end: what a CPU traces, on its way into a
-//! file whose beginning has to say how long it became. The disk bounds it, not the memory; it goes with its process.
+//! Stores a stream in an unnamed file and copies it at the end: a CPU's trace data for a file whose header needs the
+//! final length. It is limited by the disk, not by memory, and disappears with its process.
 
 use crate::RootError;
 use crate::output::Draft;
@@ -11,21 +11,21 @@ use rustix::pipe::{PipeFlags, SpliceFlags};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// Read back at a time.
+/// Bytes per read.
 const PIECE: usize = 1 << 20;
 
-/// The file, and how much is in it.
+/// The file and its size.
 #[derive(Debug)]
 pub struct Spool {
     shown: String,
     file: OwnedFd,
-    /// What the kernel moves pages through, without this process touching them.
+    /// The pipe through which the kernel moves pages, without a copy in this process.
     through: (OwnedFd, OwnedFd),
     len: u64,
 }
 
 impl Spool {
-    /// Makes one in the folder of a file that will be written, so that the same disk has to have the room.
+    /// Creates one in the folder of the future output file, so that the same disk must have the space.
     ///
     /// # Errors
     /// The errno of open or pipe.
@@ -40,7 +40,7 @@ impl Spool {
         let mode = Mode::from_raw_mode(0o600);
         let file = match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
             Ok(file) => file,
-            // A file system without such files.
+            // The file system does not support unnamed files.
             Err(Errno::OPNOTSUPP | Errno::ISDIR) => named(folder, flags, mode).map_err(failed)?,
             Err(errno) => return Err(failed(errno)),
         };
@@ -53,23 +53,22 @@ impl Spool {
         })
     }
 
-    /// Bytes in it.
+    /// Its size in bytes.
     #[must_use]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether nothing is in it.
+    /// Whether it is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Takes whole pages out of a pipe as the kernel hands them over, at most so many bytes; never waits for more. 0 when
-    /// there is no whole page.
+    /// Takes whole pages out of a pipe, at most `most` bytes, and never waits for more. 0 if there is no whole page.
     ///
     /// # Errors
-    /// The errno of splice: ENOSPC for a full disk; EINVAL from a kernel that cannot do it with this pipe.
+    /// The errno of splice: ENOSPC for a full disk; EINVAL from a kernel that does not support it for this pipe.
     pub fn take(&mut self, from: &Pipe, most: usize) -> Result<usize, RootError> {
         let failed = |errno: Errno| RootError::from_io(&self.shown, "write to a file in", &errno.into());
         let (out, into) = (self.through.0.as_fd(), self.through.1.as_fd());
@@ -97,7 +96,7 @@ impl Spool {
         Ok(taken)
     }
 
-    /// Adds to its end.
+    /// Appends to it.
     ///
     /// # Errors
     /// The errno of write.
@@ -107,7 +106,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Gives all of it on.
+    /// Copies all of it.
     ///
     /// # Errors
     /// The errno of read or write.
@@ -131,7 +130,7 @@ impl Spool {
     }
 }
 
-/// One with a name for a moment.
+/// Creates one that has a name for a moment.
 fn named(folder: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     let path = folder.join(format!(".spool.{}", std::process::id()));
     let _ = rustix::fs::unlink(&path);

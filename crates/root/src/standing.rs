@@ -1,7 +1,7 @@
-//! What stands at a path, whole enough to be put there again: the former state of files that are installed.
+//! Reads the state of a path completely enough to restore it: the former state of installed files.
 //!
-//! Everything is put beside its place first and renamed there, and is on the disk when the call returns: whoever comes
-//! after a power cut finds the old or the new.
+//! Everything is written under a temporary name and then renamed, and is on disk when the call returns: after a power
+//! cut either the old or the new state exists.
 
 use crate::live::is_absence;
 use crate::state::{sync, sync_above, write_all};
@@ -11,26 +11,26 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What stands at a path.
+/// The state of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Nothing.
     Nothing,
-    /// A directory, whatever is in it.
+    /// A directory, whatever its content.
     Dir,
     /// A symbolic link with this text.
     Link(String),
     /// A regular file.
     File {
-        /// What is in it.
+        /// Its content.
         content: Content,
         /// Its permission bits.
         mode: u32,
     },
 }
 
-/// What is in a file: text where it is text, so that people can read it where it is kept.
+/// The content of a file: as text if possible, so that it is readable where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -40,12 +40,12 @@ pub enum Content {
     Bytes(Vec<u8>),
 }
 
-/// What a power cut in the middle of `rename(2)` leaves.
+/// What a power cut during `rename(2)` leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renames {
     /// The old or the new file.
     Atomic,
-    /// Maybe neither: FAT has no journal, and the two names are in blocks that are written one after the other
+    /// Possibly neither: FAT has no journal, and the two names are in blocks that are written one after the other
     /// (`fs/fat/namei_vfat.c`, `vfat_rename`).
     InSteps,
 }
@@ -82,7 +82,7 @@ impl Standing {
 }
 
 impl Live {
-    /// What stands at a path, the last link not followed.
+    /// The state of a path; a link at the end is not followed.
     ///
     /// # Errors
     /// The errno of the step that failed; `EFBIG` for a file above 4 MiB, `EINVAL` for a device, pipe or socket.
@@ -108,10 +108,10 @@ impl Live {
         }
     }
 
-    /// How the file system of a path's directory renames.
+    /// How renames behave in the file system of a path's directory.
     ///
     /// # Errors
-    /// The errno of asking.
+    /// The errno of the query.
     pub fn renames(&self, path: &str) -> Result<Renames, RootError> {
         // `include/uapi/linux/magic.h`: MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC.
         const IN_STEPS: [u64; 2] = [0x4d44, 0x2011_bab0];
@@ -119,7 +119,7 @@ impl Live {
         let dir = place.parent().unwrap_or(&place);
         let stat =
             rustix::fs::statfs(dir).map_err(|errno| failed(path, "ask for the file system of", errno))?;
-        // The type of this field has another size on 32-bit machines.
+        // The size of this field differs on 32-bit machines.
         let kind = stat.f_type as u64 & 0xffff_ffff;
         Ok(match IN_STEPS.contains(&kind) {
             true => Renames::InSteps,
@@ -127,8 +127,8 @@ impl Live {
         })
     }
 
-    /// Lets the file system of a directory have everything on the disk that was written there, by whomever. A directory that
-    /// is not there has nothing.
+    /// Writes everything in the file system of a directory to disk, whichever process wrote it. For a missing directory
+    /// it does nothing.
     ///
     /// # Errors
     /// The errno of opening it or of `syncfs(2)`.
@@ -143,11 +143,11 @@ impl Live {
         }
     }
 
-    /// Makes this stand at a path, whose directory exists. A directory is made or removed only where none or an
-    /// empty one is. A file that replaces another keeps its owner, group, access list and extended attributes.
+    /// Sets the state of a path, whose directory exists. A directory is created or removed only if none or an empty one
+    /// exists. A file that replaces another keeps its owner, group, access list and extended attributes.
     ///
     /// # Errors
-    /// The errno of the step that failed; what stood there stands there still.
+    /// The errno of the step that failed; the state is then unchanged.
     pub fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
         let place = self.locate(path);
         match wanted {
@@ -177,8 +177,8 @@ impl Live {
         }
         match self.renames(path)? {
             Renames::Atomic => sync_above(&place),
-            // After a rename FAT's directory still names the first block and the size of the file that was replaced, until
-            // the new file's inode is written (`fs/fat/namei_vfat.c`, `vfat_rename`): a synced directory is not enough.
+            // After a rename FAT's directory still has the first block and the size of the replaced file, until the new
+            // file's inode is written (`fs/fat/namei_vfat.c`, `vfat_rename`): syncing the directory is not enough.
             Renames::InSteps => {
                 let above = path.rsplit_once('/').map_or("/", |(above, _)| above);
                 self.sync_file_system(if above.is_empty() { "/" } else { above })
@@ -196,7 +196,7 @@ fn write(beside: &Path, place: &Path, content: &[u8], mode: u32, shown: &str) ->
     match rustix::fs::open(place, flags, Mode::empty()) {
         Ok(old) => attributes::keep(&old, &file)
             .map_err(|errno| failed(shown, "keep owner, group and attributes of", errno))?,
-        // Nothing is there, or a link.
+        // Nothing exists there, or a link.
         Err(Errno::NOENT | Errno::LOOP) => {}
         Err(errno) => return Err(failed(shown, "open", errno)),
     }

@@ -1,8 +1,8 @@
-//! The tool's own state directories: `/run/quietcore` (this boot) and `/var/lib/quietcore` (lasting).
+//! Accesses the tool's own state directories: `/run/quietcore` (this boot) and `/var/lib/quietcore` (persistent).
 //!
-//! The journal in them decides what an undo writes as root, so nobody else may be able to plant or change a
-//! file there: the directory is 0700 and ours, symbolic links are refused, and every file is reached through
-//! the descriptor of the directory that was checked, never again by its path.
+//! The journal in them decides what an undo writes as root, so no other user may be able to plant or change a file
+//! there. The directory is 0700 and ours, symbolic links are refused, and every file is reached through the descriptor
+//! of the checked directory, never again by its path.
 
 mod append;
 mod lock;
@@ -19,21 +19,21 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// State of this boot: gone after a restart, as are the changes that it describes.
+/// State of this boot: gone after a restart, like the changes that it describes.
 pub const RUN_DIR: &str = "/run/quietcore";
-/// State that outlives a restart: boot-line changes and saved results.
+/// State that survives a restart: boot-line changes and saved results.
 pub const LIB_DIR: &str = "/var/lib/quietcore";
 
-/// How much an append has to survive.
+/// What an append must survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of our process, SIGKILL included: the kernel has the record.
+    /// The end of our process, even by SIGKILL: the kernel has the record.
     Kernel,
-    /// The death of the machine: file and directory are on the disk (`fsync(2)`).
+    /// A crash of the machine: file and directory are on disk (`fsync(2)`).
     Disk,
 }
 
-/// An open state directory that was found to be safe.
+/// An open state directory that was checked to be safe.
 ///
 /// Names are relative: `journal`, or `history/journal.3` one level down.
 #[derive(Debug)]
@@ -45,11 +45,11 @@ pub struct StateDir {
 }
 
 impl StateDir {
-    /// Opens the directory; `None` where there is none.
+    /// Opens the directory; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`RootError::Denied`] without permission; [`RootError::State`] for a symbolic link, another owner or
-    /// a directory that others may use.
+    /// [`RootError::Denied`] without permission; [`RootError::State`] for a symbolic link, another owner or a directory
+    /// that others may use.
     pub fn open(path: &Path) -> Result<Option<StateDir>, RootError> {
         match rustix::fs::open(path, dir_flags(), Mode::empty()) {
             Ok(dir) => StateDir::checked(path, dir).map(Some),
@@ -58,7 +58,7 @@ impl StateDir {
         }
     }
 
-    /// Opens the directory, and makes it (mode 0700) and the directories above it (0755) where they are missing.
+    /// Opens the directory, and creates it (mode 0700) and its parents (0755) if they are missing.
     ///
     /// # Errors
     /// As [`StateDir::open`], and the errno of `mkdir(2)`.
@@ -78,13 +78,13 @@ impl StateDir {
         StateDir::open(path)?.ok_or_else(|| dir_error(path, "open", Errno::NOENT))
     }
 
-    /// Where it is, for messages.
+    /// Its path, for messages.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How long a file is, in bytes; `None` where there is none.
+    /// The length of a file in bytes; `None` if it does not exist.
     ///
     /// # Errors
     /// As [`StateDir::read`].
@@ -99,16 +99,16 @@ impl StateDir {
         Ok(Some(stat.st_size.unsigned_abs()))
     }
 
-    /// Replaces a whole file: readers see the old or the new content, also after the machine died.
+    /// Replaces a whole file: readers see the old or the new content, even after a crash of the machine.
     ///
     /// # Errors
-    /// The errno of the step that failed; the old file then stands unchanged.
+    /// The errno of the step that failed; the old file is then unchanged.
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
         let place = self.made_place(name)?;
         let shown = self.shown(name);
         let temporary = format!(".{}.{}", place.file, std::process::id());
         let dir = place.dir(self);
-        // One of the same number that is left over belongs to a process that died.
+        // A leftover file with the same number belongs to a process that died.
         let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(dir, &temporary, flags, Mode::RUSR | Mode::WUSR)
@@ -126,10 +126,10 @@ impl StateDir {
         outcome
     }
 
-    /// Gives a file another name and makes the subdirectory of `to` where it is missing. Never overwrites.
+    /// Renames a file, and creates the subdirectory of `to` if it is missing. Never overwrites.
     ///
     /// # Errors
-    /// `ENOENT` without the file, `EEXIST` when `to` is taken, else the errno of the step that failed.
+    /// `ENOENT` without the file, `EEXIST` if `to` exists, else the errno of the step that failed.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
         let shown = self.shown(from);
         let Some(old) = self.place(from, Missing::Leave)? else {
@@ -138,7 +138,7 @@ impl StateDir {
         let new = self.made_place(to)?;
         let (old_dir, new_dir) = (old.dir(self), new.dir(self));
         match rustix::fs::renameat_with(old_dir, &old.file, new_dir, &new.file, RenameFlags::NOREPLACE) {
-            // Some file systems know no flags; whoever renames holds the lock, so looking first is enough.
+            // Some file systems support no flags; the caller holds the lock, so checking first is enough.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 if rustix::fs::statat(new_dir, &new.file, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                     return Err(io(&self.shown(to), "rename", Errno::EXIST));
@@ -163,8 +163,8 @@ impl StateDir {
         sync(old_dir, &shown)
     }
 
-    /// The names of the files and directories in it (`sub` is empty) or in a subdirectory, sorted, without
-    /// our own lock and temporary files. An absent subdirectory has none.
+    /// The names of the files and directories in it (`sub` is empty) or in a subdirectory, sorted, without our own lock
+    /// and temporary files. Empty if the subdirectory does not exist.
     ///
     /// # Errors
     /// The errno of open or read.
@@ -193,7 +193,7 @@ impl StateDir {
         Ok(names)
     }
 
-    /// Removes a file. One that is absent already is no error.
+    /// Removes a file. A missing file is not an error.
     ///
     /// # Errors
     /// The errno of unlink.
@@ -209,10 +209,10 @@ impl StateDir {
         }
     }
 
-    /// Removes the directory, where nothing but our own lock is left in it; gives whether it is gone.
+    /// Removes the directory if it contains only our own lock; returns whether it is gone.
     ///
     /// # Errors
-    /// The errno of the removal, unless that something is there.
+    /// The errno of the removal, except that the directory is not empty.
     pub fn discard(self) -> Result<bool, RootError> {
         let _ = rustix::fs::unlinkat(&self.dir, LockFile::State.name(), AtFlags::empty());
         match rustix::fs::rmdir(&self.path) {
@@ -258,7 +258,7 @@ impl StateDir {
             .ok_or_else(|| io(&self.shown(name), "open", Errno::NOENT))
     }
 
-    /// Splits a name, opening (or making) its subdirectory; `None` where that is missing.
+    /// Splits a name, and opens (or creates) its subdirectory; `None` if that is missing.
     fn place(&self, name: &str, missing: Missing) -> Result<Option<Place>, RootError> {
         let shown = self.shown(name);
         let Some((sub, file)) = name.split_once('/') else {
@@ -289,7 +289,7 @@ impl StateDir {
 
     fn open_file(&self, place: &Place, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
         let shown = self.shown(&place.file);
-        // NONBLOCK keeps the open of a fifo that somebody planted from waiting for ever.
+        // NONBLOCK: opening a planted fifo must not block forever.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = match rustix::fs::openat(place.dir(self), &place.file, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => file,
@@ -309,14 +309,14 @@ impl StateDir {
     }
 }
 
-/// What to do about a subdirectory that is not there.
+/// What to do about a missing subdirectory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Leave,
     Make,
 }
 
-/// A file name and the subdirectory that it stands in.
+/// A file name and its subdirectory.
 struct Place {
     sub: Option<OwnedFd>,
     file: String,
@@ -342,7 +342,7 @@ pub(crate) fn write_all(file: &OwnedFd, mut content: &[u8], shown: &str) -> Resu
 
 pub(crate) fn sync(file: &OwnedFd, shown: &str) -> Result<(), RootError> {
     match rustix::io::retry_on_intr(|| rustix::fs::fsync(file)) {
-        // File systems without a disk behind them may not know fsync of a directory.
+        // File systems without a disk may not support fsync of a directory.
         Ok(()) | Err(Errno::INVAL) => Ok(()),
         Err(errno) => Err(io(shown, "fsync", errno)),
     }
@@ -352,18 +352,18 @@ fn dir_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// The name of a directory that is made here is on the disk afterwards: what is synced in it is found after a power cut.
+/// Creates a directory whose name is on disk afterwards, so that synced files in it survive a power cut.
 fn make_dir(path: &Path, mode: Mode) -> Result<(), RootError> {
     match rustix::fs::mkdir(path, mode) {
         Ok(()) => sync_above(path),
         Err(Errno::EXIST) => Ok(()),
-        // A directory that exists on a read-only file system; what is missing below it fails by itself.
+        // The directory exists on a read-only file system; anything missing below it fails by itself.
         Err(Errno::ROFS | Errno::ACCESS) if path.is_dir() => Ok(()),
         Err(errno) => Err(dir_error(path, "create", errno)),
     }
 }
 
-/// Waits until the name of a path is on the disk.
+/// Waits until the name of a path is on disk.
 pub(crate) fn sync_above(path: &Path) -> Result<(), RootError> {
     let above = path.parent().filter(|above| !above.as_os_str().is_empty());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,6 +1,7 @@
-//! What the kernel tells by itself, one source a file: its own sockets (netlink), and who writes its files (fanotify).
+//! Receives the kernel's notifications, one source per file: its own sockets (netlink), and which processes write its
+//! files (fanotify).
 //!
-//! Each gives a descriptor that becomes readable, and whole messages as they came. What they mean is for others to say.
+//! Each source has a descriptor that becomes readable, and returns whole messages unchanged. The caller interprets them.
 
 mod netlink;
 mod signals;
@@ -14,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-/// Waits until one of these is readable, at most so long; says which are. Interrupted, it says none.
+/// Waits until one of these is readable, at most for `limit`; returns which are. If interrupted, it returns none.
 #[must_use]
 pub fn wait(sources: &[BorrowedFd], limit: Duration) -> Vec<bool> {
     let mut asked: Vec<PollFd> = sources.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();

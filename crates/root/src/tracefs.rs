@@ -1,12 +1,12 @@
-//! Where the kernel's tracing files are. On a machine where nobody has mounted them they are reached through a mount
-//! that no directory shows and that ends with us, so that nothing is left behind.
+//! Finds the kernel's tracing files. If they are not mounted, they are accessed through a detached mount that no
+//! directory shows and that ends with this process, so that nothing is left behind.
 
 use crate::{Live, RootError};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Where it is mounted, if it is (`Documentation/trace/ftrace.rst`); the second comes with debugfs.
+/// Its mount points (`Documentation/trace/ftrace.rst`); the second comes with debugfs.
 const MOUNTS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// The tracing files, for as long as this lives.
@@ -18,12 +18,12 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// That of the running kernel; `None` for a kernel without tracing, or with a tracefs that is empty: so the kernel leaves
-    /// it when it is locked down (confidentiality) at boot.
+    /// The tracefs of the running kernel; `None` for a kernel without tracing, or with an empty tracefs, as the kernel
+    /// leaves it if it is locked down (confidentiality) at boot.
     ///
     /// # Errors
-    /// [`RootError::Denied`] for who may not look, and under kernel lockdown; ENOSYS where it is not mounted and the
-    /// kernel (before 5.2) cannot mount without a directory.
+    /// [`RootError::Denied`] without permission, and under kernel lockdown; ENOSYS if it is not mounted and the kernel
+    /// (before 5.2) cannot mount without a directory.
     pub fn find() -> Result<Option<Tracefs>, RootError> {
         for path in MOUNTS {
             match rustix::fs::stat(format!("{path}/trace_marker")) {
@@ -46,7 +46,7 @@ impl Tracefs {
         }
     }
 
-    /// One that stands at a path of a machine.
+    /// A tracefs at a path of a machine.
     #[must_use]
     pub fn at(path: &str) -> Tracefs {
         Tracefs {
@@ -55,13 +55,13 @@ impl Tracefs {
         }
     }
 
-    /// One of its files, by a path that leads there while this lives, in this process and its children.
+    /// One of its files, by a path that is valid while this value lives, in this process and its children.
     #[must_use]
     pub fn file(&self, name: &str) -> String {
         format!("{}/{name}", self.path)
     }
 
-    /// A file of it as a person finds it: through the usual mount.
+    /// The path of a file for users: through the usual mount.
     #[must_use]
     pub fn shown(name: &str) -> String {
         format!("{}/{name}", MOUNTS.first().copied().unwrap_or_default())
@@ -75,7 +75,7 @@ fn mount() -> Result<OwnedFd, Errno> {
 }
 
 impl Live {
-    /// The tracing files of this machine; those of a rehearsal stand where they are mounted most often.
+    /// The tracing files of this machine; those of a rehearsal are at the most common mount point.
     ///
     /// # Errors
     /// As [`Tracefs::find`].

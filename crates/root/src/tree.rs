@@ -1,6 +1,5 @@
-//! A tree of files as unpacked from an archive. A machine with 100,000 threads has a million files and folders: what
-//! is held in memory does not grow with them. Everything stands in a [`Store`], and folders are read from there when
-//! they are looked into.
+//! Holds the files unpacked from an archive. A machine with 100,000 threads has a million files and folders, so memory
+//! use must not grow with them. Everything is in a [`Store`], and folders are read from there on access.
 
 mod builder;
 mod listing;
@@ -16,7 +15,7 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use store::{Span, Store};
 
-/// Folders that are kept at hand: a path goes through fewer, and the next one shares all but the last of them.
+/// Number of cached folders: a path has fewer, and the next path shares all but the last of them.
 const AT_HAND: usize = 16;
 
 /// An unpacked archive. Immutable, so any number of threads may read it.
@@ -24,7 +23,7 @@ pub(crate) struct Tree {
     store: Store,
     /// The folder that is the captured `/`.
     base: Record,
-    /// Folders that were looked into last, by their place; the newest at the end.
+    /// The most recently used folders, by position; the newest at the end.
     at_hand: Mutex<Vec<(u32, Listing)>>,
 }
 
@@ -41,7 +40,7 @@ impl Tree {
         }
     }
 
-    /// Puts the content of a file into an empty buffer; `false` for no file.
+    /// Reads the content of a file into an empty buffer; `false` if it does not exist.
     pub(crate) fn bytes_into(
         &self,
         path: &str,
@@ -119,7 +118,7 @@ impl Tree {
         Ok(found.map(|found| found.span))
     }
 
-    /// What a path leads to, all links followed.
+    /// The target of a path, all links followed.
     fn resolve(&self, path: &str) -> Result<Option<Record>, RootError> {
         let mut way = vec![self.base];
         let mut pending: Vec<Cow<'_, [u8]>> = components(path.as_bytes()).map(Cow::Borrowed).collect();
@@ -187,7 +186,7 @@ impl Tree {
     }
 }
 
-/// The names in a path, the last one first; empty ones and `.` are left out.
+/// The names in a path, the last one first, without empty ones and `.`.
 fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.rsplit(|&byte| byte == b'/')
         .filter(|name| !name.is_empty() && *name != b".")

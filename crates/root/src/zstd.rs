@@ -1,14 +1,14 @@
-//! Zstandard files of any number of frames. The decoder that we use reads one frame and leaves the rest, and
-//! its checksum, to the caller.
+//! Decodes Zstandard files with any number of frames. Our decoder reads one frame and leaves the rest, and its
+//! checksum, to the caller.
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{BufRead, Error, ErrorKind, Read};
 
-/// What is decoded at a time.
+/// Bytes decoded at a time.
 const STEP: usize = 1 << 17;
 
-/// A frame with nothing in it (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
+/// An empty frame (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
 const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
 pub(crate) struct ZstdFrames<R> {
@@ -38,7 +38,7 @@ impl<R: BufRead> ZstdFrames<R> {
             self.state = State::Ended;
             return Ok(());
         }
-        // Only a decoder that has had a frame refuses a window that is too large for memory (100 MiB).
+        // Only a decoder that has decoded a frame refuses a window that is too large for memory (100 MiB).
         let first = self.decoder.reset(EMPTY_FRAME);
         match first.and_then(|()| self.decoder.reset(&mut self.source)) {
             Ok(()) => self.state = State::InFrame,

@@ -1,5 +1,5 @@
-//! The boot line: every parameter that isolates, whether the kernel took it and whether it works. The answers are those
-//! of `boot check`; here they become findings.
+//! Checks the boot line: whether the kernel accepted each isolating parameter, and whether it works. The answers are
+//! those of `boot check`, turned into findings.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -42,7 +42,7 @@ fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
         Outcome::Unknown => said(Level::Info, "boot-parameter-unseen", first(Truth::Unknown)?),
         Outcome::Pending => said(Level::Info, "boot-part-pending", &one.reached),
         Outcome::Reverted | Outcome::Broken => {
-            // Beside a partition the line is a supplement, and where it is the means it is all there is.
+            // Next to a partition the line is a supplement; as the only means it is everything.
             let level = match (one.ours, &case.wish.means) {
                 (Some(_), _) | (None, Means::BootLine) => Level::Error,
                 (None, _) => Level::Warning,

@@ -1,7 +1,7 @@
-//! What really arrived on the CPUs while somebody looked, against what was promised.
+//! Compares what actually arrived on the CPUs during the observation with what was promised.
 //!
-//! Promised is that no device interrupt arrives that could be moved. The tick stops only where `nohz_full=` names the CPU,
-//! and IPIs and softirqs have causes of their own: they are told, and are no broken promise.
+//! The promise is that no movable device interrupt arrives. The tick stops only if `nohz_full=` names the CPU, and IPIs
+//! and softirqs have other causes: these are reported, but break no promise.
 
 mod close;
 
@@ -18,7 +18,7 @@ pub(super) const LAYER: Layer = Layer {
     look,
 };
 
-/// One that was moved may come once more: an I/O APIC moves it only then.
+/// A moved interrupt may fire once more: an I/O APIC moves it only then.
 const ONCE_MORE: u64 = 1;
 
 fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
@@ -50,8 +50,8 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     }
 }
 
-/// Where there is no domain nobody balances, except a CPU that idled when it left its domain and never left
-/// `nohz.idle_cpus_mask` since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
+/// Without a domain no CPU balances, except one that idled when it left its domain and has not left `nohz.idle_cpus_mask`
+/// since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
 fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
     let all = &window.cpu.softirqs;
     let found = window.sum("softirq-ran", "softirqs", all, |_| true)?;
@@ -69,7 +69,7 @@ fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
     )))
 }
 
-/// The best count that the kernel keeps. Without its statistics, that of the threads that stayed.
+/// The kernel's most accurate count; without its statistics, the sum over threads that existed throughout.
 fn switches(window: &Window) -> Option<CheckFinding> {
     let close = window.cpu.close.as_ref();
     let of_threads = |close: &CloseUp| {
@@ -89,7 +89,7 @@ fn switches(window: &Window) -> Option<CheckFinding> {
     (count > 0).then(|| window.info("switches", &format!("{what} {count} times")))
 }
 
-/// One CPU and how long it was looked at.
+/// One CPU and how long it was observed.
 pub(super) struct Window<'a> {
     cpu: &'a CpuActivity,
     seconds: f64,
@@ -109,7 +109,7 @@ impl Window<'_> {
         )
     }
 
-    /// One line for all counters of a kind, each by name.
+    /// One line for all counters of a kind, listed by name.
     fn sum(
         &self,
         id: &str,
@@ -173,7 +173,7 @@ fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Chec
     }
 }
 
-/// The tick: promised to stop by `nohz_full=` alone, while one task runs or none.
+/// The tick: only `nohz_full=` promises to stop it, while at most one task runs.
 fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
     let ticks = window.cpu.ticks.filter(|ticks| *ticks > 0)?;
     let is_tickless = machine
@@ -181,7 +181,7 @@ fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
         .nohz_full
         .as_ref()
         .is_some_and(|set| set.contains(window.cpu.cpu));
-    // Once a second, and twice at the edges of what was looked at, is what the kernel itself needs.
+    // The kernel itself needs one per second, and two at the edges of the observation.
     let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
     let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
     Some(match (is_tickless, is_much) {
@@ -193,7 +193,7 @@ fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
     })
 }
 
-/// A kernel that was built without the option reads `nohz_full=` and ignores it.
+/// A kernel built without the option reads `nohz_full=` and ignores it.
 fn stops_tick(machine: &Machine, cpu: u32) -> String {
     let is_built_in = machine
         .kernel

@@ -1,4 +1,4 @@
-//! Every numbered interrupt: where it may fire, where it does, and what the kernel says of moving it.
+//! Checks every numbered interrupt: where it may fire, where it fires, and what the kernel reports about moving it.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -26,7 +26,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
         }
     }
     found.extend(linger(case, &others));
-    // What the plan says of the masks that nothing changes at run time.
+    // The plan's findings about masks that nothing changes at run time.
     let said = case.plan.iter().flat_map(|plan| &plan.findings);
     let managed = said
         .filter(|finding| ["irq-managed", "irq-fixed"].contains(&finding.id.as_str()))
@@ -64,13 +64,13 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         return seen(found, interrupt, case);
     }
     let is_asked_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);
-    // Without a journal nobody has tried to move it, and kernels before 6.12 do not tell otherwise.
+    // Without a journal no move was attempted, and kernels before 6.12 do not report otherwise.
     let is_untried = interrupt.managed.is_none() && case.wish.applied.is_empty();
     let level = match interrupt.name.is_empty() {
-        // Nobody has requested it, so it fires nowhere; its mask waits for whoever does.
+        // No driver has requested it, so it does not fire; its mask applies once a driver does.
         true => Level::Info,
         false if is_untried => Level::Warning,
-        // Also where it has not moved yet: it does when it fires next.
+        // Also if it has not moved yet: it moves when it fires next.
         false => Level::Error,
     };
     let message = match is_asked_here {
@@ -99,7 +99,7 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
     seen(found, interrupt, case).repaired_by(change.clone())
 }
 
-/// A weak sign that each CPU has its own: one that a daemon spreads looks so too.
+/// A weak sign of a per-CPU interrupt: one that a daemon spreads looks the same.
 fn fired_everywhere(interrupt: &Interrupt, online: &CpuSet) -> bool {
     let fired: CpuSet = interrupt.counts.iter().map(|(cpu, _)| CpuId(*cpu)).collect();
     online.len() > 1 && online.is_subset(&fired)
@@ -112,7 +112,7 @@ fn fix(case: &Case, change: &Change) -> String {
     }
 }
 
-/// Those that were sent away and have not left: they move when they fire next.
+/// Interrupts that were moved but have not left: they move when they fire next.
 fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
     let is_here = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| set.intersects(&case.cpus));
     let lingers =

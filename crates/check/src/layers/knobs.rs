@@ -1,5 +1,5 @@
-//! Every other knob of the profile: queues, workqueues, sysctls, frequency, idle states. Planned once more, a knob that
-//! still holds changes nothing.
+//! Checks every other knob of the profile: queues, workqueues, sysctls, frequency, idle states. Planned again, a knob
+//! that still holds changes nothing.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -11,7 +11,7 @@ pub(super) const LAYER: Layer = Layer {
     look,
 };
 
-/// Knobs that other layers look at.
+/// Knobs that other layers check.
 const ELSEWHERE: &[&str] = &[
     "cpuset_partition",
     "systemd_slice",
@@ -28,7 +28,7 @@ fn look(_: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     {
         found.extend(lost(case, change));
     }
-    // The journal knows the very values that were written, also those that a plan of today would choose otherwise.
+    // The journal knows the exact values that were written, including those for which a plan of today would choose another.
     let elsewhere = |path: &str| path.starts_with("/proc/irq/") || path.contains("cpuset");
     for drift in &case.wish.drift {
         let is_said = found
@@ -50,7 +50,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
             }
             (now.to_owned(), value.clone())
         }
-        // A daemon that was started since knows nothing of what its predecessor was told.
+        // A daemon started since does not know the bans of its predecessor.
         Action::BanCpus { .. }
             if case.wish.means == Means::Partition && !case.wish.applied.contains(&change.id) =>
         {

@@ -1,4 +1,4 @@
-//! Programs beside us that set the same knobs, move interrupts back, or give the same CPUs away: what planning says of them.
+//! Reports other programs that set the same knobs, move interrupts back, or assign the same CPUs, as the plan finds them.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -27,7 +27,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let said = case.plan.iter().flat_map(|plan| &plan.findings);
     for finding in said.filter(|finding| IDS.contains(&finding.id.as_str())) {
         let is_own = own.as_deref() == Some(finding.subject.as_str());
-        // Who isolates them is no neighbour.
+        // The program that isolates them is not a neighbour.
         let is_means = match case.wish.means {
             Means::Cpuset(_) => matches!(finding.id.as_str(), "owner-cset" | "owner-partrt"),
             Means::Tuned => finding.id == "owner-tuned",

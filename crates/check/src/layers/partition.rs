@@ -1,4 +1,4 @@
-//! The partition: there, valid, with the right CPUs, and outside the scheduling domains of everything else.
+//! Checks the partition: that it exists, is valid, has the right CPUs, and is outside all other scheduling domains.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -67,7 +67,7 @@ fn ours(machine: &Machine, case: &Case, found: &mut Vec<CheckFinding>) {
         found.push(missing(case, &format!("its cgroup {own} is gone")).fix(again));
         return;
     }
-    // To a plan that makes the partition anew, the one that stands is somebody else's.
+    // For a plan that creates the partition again, the existing one belongs to another owner.
     let is_own =
         |change: &Change| change.knob() == "foreign_cpusets" && change.target.starts_with(&format!("{own}/"));
     for change in case
@@ -101,7 +101,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
             }
             let (level, id) = match change.knob() {
                 "foreign_cpusets" => (Level::Error, "cpuset-overlaps"),
-                // Memory that is farther away isolates no less; but v1 lets no task into a set without any.
+                // More distant memory does not weaken isolation; but v1 admits no task to a set without any.
                 _ if path.ends_with("mems") && !(is_v1(machine) && now.trim().is_empty()) => {
                     (Level::Warning, "partition-differs")
                 }
@@ -114,8 +114,8 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
             )
         }
         Action::MakePartition { path, words } => {
-            // Without the controller the cgroup has no such file, and is no partition. That comes back first: a partition that is
-            // made before its CPUs are there again is invalid, or becomes one of another kind.
+            // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
+            // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
             let is_absent = now.is_none();
             let now = now.unwrap_or("absent");
             if words.first().is_some_and(|word| word == now) || is_fallback(case, change, now) {
@@ -156,7 +156,7 @@ fn is_v1(machine: &Machine) -> bool {
     hierarchy.is_some_and(|hierarchy| hierarchy.version == Version::V1)
 }
 
-/// Kernels that know no `isolated` made a `root` partition when it was applied.
+/// Kernels without `isolated` created a `root` partition when it was applied.
 fn is_fallback(case: &Case, change: &Change, now: &str) -> bool {
     now == "root" && case.wish.refused.contains_key(&change.id)
 }
@@ -165,7 +165,7 @@ fn mendable(case: &Case, change: &Change, found: CheckFinding) -> CheckFinding {
     found.fix(case.remedy()).repaired_by(change.clone())
 }
 
-/// A cpuset of cset, partrt or a person: whether it takes its CPUs in truth.
+/// A cpuset of cset, partrt or a user: whether it really owns its CPUs.
 fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
     let hierarchy = machine.cgroups.cpuset.as_ref()?;
     let set = hierarchy.set(name)?;
@@ -199,7 +199,7 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
     }
 }
 
-/// Of systemd's slices: their lists bound what systemd starts, and nothing else.
+/// For systemd's slices: their lists limit what systemd starts, and nothing else.
 fn bounded(case: &Case) -> CheckFinding {
     let message = format!(
         "the scheduler still balances load over CPU {}: AllowedCPUs= keeps services and sessions away, and neither kernel \
@@ -209,7 +209,7 @@ fn bounded(case: &Case) -> CheckFinding {
     CheckFinding::new(Level::Info, "still-balanced", case.cpus.to_string(), message).fix(case.remedy())
 }
 
-/// Of the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
+/// For the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
 fn domains(machine: &Machine, case: &Case) -> Option<CheckFinding> {
     let isolated = machine.isolation.boot_isolated.as_ref()?;
     let inside = case.cpus.minus(isolated);

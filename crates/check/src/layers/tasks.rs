@@ -1,4 +1,5 @@
-//! Every thread that may run on the CPUs: who belongs there, who could be moved and was not, and who cannot be.
+//! Checks every thread that may run on the CPUs: which belong there, which are movable but were not moved, and which
+//! are not movable.
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
@@ -12,12 +13,12 @@ pub(super) const LAYER: Layer = Layer {
     look,
 };
 
-/// With more names than this the list says nothing any more: nothing keeps tasks away.
+/// With more names than this the list is useless: nothing keeps tasks off the CPUs.
 const MOST_NAMES: usize = 24;
 
 fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     let tasks = evidence.machine.tasks.iter().flatten();
-    // Who is over keeps the mask that it had, and runs nowhere.
+    // A task that has ended keeps its mask, but does not run.
     let here = |task: &&Task| !task.is_over() && may_run_on(task, &case.cpus);
     let (inside, outside): (Vec<&Task>, Vec<&Task>) = tasks
         .filter(here)
@@ -25,7 +26,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     if !inside.is_empty() {
         found.push(inhabitants(case, &inside));
     }
-    // The mask of such a thread follows its interrupt's, and has a finding there.
+    // The mask of such a thread follows its interrupt's, and is reported there.
     let outside = outside.into_iter().filter(|task| !task.is_irq_thread());
     let (movable, fixed): (Vec<&Task>, Vec<&Task>) = outside.partition(|task| task.is_movable());
     let (bound, placed): (Vec<&Task>, Vec<&Task>) =
@@ -58,7 +59,7 @@ fn may_run_on(task: &Task, cpus: &CpuSet) -> bool {
         .is_some_and(|allowed| allowed.intersects(cpus))
 }
 
-/// CPUs that no partition owns are given to programs by pinning them: who is pinned to nothing else is no accident.
+/// Without a partition, programs are assigned to CPUs by pinning: a program pinned only to these is there on purpose.
 fn is_pinned_here(case: &Case, task: &Task) -> bool {
     let is_pinnable = matches!(case.wish.means, Means::BootLine | Means::Slices | Means::Tuned);
     let only_here = task
@@ -95,7 +96,7 @@ fn per_cpu(case: &Case, tasks: &[&Task]) -> CheckFinding {
     evidence_of(found, tasks)
 }
 
-/// Threads of the kernel that are not bound to these CPUs and cannot be moved: workers and rescuers of unbound workqueues.
+/// Unmovable kernel threads that are not bound to these CPUs: workers and rescuers of unbound workqueues.
 fn placed_by_masks(case: &Case, tasks: &[&Task]) -> CheckFinding {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
@@ -137,7 +138,7 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
     groups.into_iter().map(one).collect()
 }
 
-/// The change that keeps tasks away, where it reaches all of these.
+/// The change that keeps tasks off the CPUs, if it covers all of these.
 fn with_mend(case: &Case, found: CheckFinding, tasks: &[&Task]) -> CheckFinding {
     let reaches = |change: &&Change| match &change.action {
         Action::NarrowTasks { .. } => true,

@@ -1,4 +1,4 @@
-//! The table of what is captured. A command that reads a new file adds its pattern here; settings have theirs in `settings`.
+//! Lists the files to capture. A command that reads a new file adds its pattern here; settings have theirs in `settings`.
 
 use crate::{Machine, Version, irqbalance};
 
@@ -7,31 +7,30 @@ use crate::{Machine, Version, irqbalance};
 pub(super) enum Trim {
     /// All of it.
     Nothing,
-    /// The lines of a task's `status` that tell where it may run: with 100,000 threads the rest is most of
-    /// the archive.
+    /// Only the lines of a task's `status` that show where it may run: with 100,000 threads the rest is most of the archive.
     Status,
-    /// Mounts of kernel file systems; the others are nobody's business.
+    /// Mounts of kernel file systems; the others are private.
     Mounts,
     /// Mounts of boot loaders' files.
     BootMounts,
-    /// A text of a boot loader, without the lines of its passwords. Of what is too large for one the name alone.
+    /// A text of a boot loader, without the lines of its passwords. For a file that is too large to be one, only the name.
     BootText,
     /// Assignments of irqbalance's variables; other lines of an environment file may be confidential.
     IrqbalanceVariables,
-    /// The name alone: an empty file stands for it.
+    /// Only the name, as an empty file.
     Name,
 }
 
-/// No text of a boot loader is larger, in bytes: what is, is a program.
+/// Maximum size of a boot loader's text, in bytes: larger files are programs.
 pub(super) const MAX_BOOT_TEXT: u64 = 256 << 10;
 
-/// An EFI variable is smaller, in bytes.
+/// Maximum size of an EFI variable, in bytes.
 const MAX_BINARY: usize = 4 << 10;
 
-/// What lines of passwords have, in small letters: GRUB's `password_pbkdf2` and `GRUB2_PASSWORD=`, syslinux' `MENU PASSWD`.
+/// Lower-case marks of password lines: GRUB's `password_pbkdf2` and `GRUB2_PASSWORD=`, syslinux' `MENU PASSWD`.
 const SECRETS: [&str; 3] = ["password", "passwd", "pbkdf2"];
 
-/// Whether a text tells of a password.
+/// Whether a text contains a password.
 pub(super) fn is_secret(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text).to_lowercase();
     SECRETS.iter().any(|word| text.contains(word))
@@ -190,7 +189,7 @@ const FIXED: &[(&str, Trim)] = &[
         "/sys/devices/system/clocksource/clocksource0/{current_clocksource,available_clocksource}",
         Trim::Nothing,
     ),
-    // Whose guest it is. No serial numbers and no identities.
+    // The hypervisor. No serial numbers and no identities.
     ("/sys/hypervisor/type", Trim::Nothing),
     (
         "/sys/class/dmi/id/{sys_vendor,product_name,board_vendor,board_name,bios_vendor,bios_version}",
@@ -204,7 +203,7 @@ const FIXED: &[(&str, Trim)] = &[
         "/proc/irq/*/{smp_affinity,smp_affinity_list,effective_affinity,effective_affinity_list,affinity_hint,node}",
         Trim::Nothing,
     ),
-    // Work queues and devices that spread work over CPUs.
+    // Workqueues and devices that distribute work over CPUs.
     (
         "/sys/devices/virtual/workqueue/{cpumask,cpumask_isolated,cpumask_requested}",
         Trim::Nothing,
@@ -223,7 +222,7 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
-    // What volumes and bonds are made of.
+    // Components of volumes and bonds.
     ("/sys/block/*/slaves/*/", Trim::Nothing),
     ("/sys/class/net/*/lower_*/", Trim::Nothing),
     (
@@ -239,7 +238,7 @@ const FIXED: &[(&str, Trim)] = &[
     ("/proc/*/task/*/{stat,cgroup}", Trim::Nothing),
     ("/proc/*/task/*/status", Trim::Status),
     ("/proc/1/comm", Trim::Nothing),
-    // Who else manages the machine, and what it is meant to be.
+    // Other managers of the machine, and its intended use.
     ("/run/systemd/system/", Trim::Nothing),
     ("/etc/quietcore.toml", Trim::Nothing),
     ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
@@ -248,13 +247,13 @@ const FIXED: &[(&str, Trim)] = &[
     ("/etc/irqbalance.env", Trim::Nothing),
 ];
 
-/// What is kept of the files that a pattern finds.
+/// How the files that match a pattern are captured.
 pub(super) struct Pattern {
     pub(super) path: String,
     pub(super) trim: Trim,
 }
 
-/// All patterns for a machine: the fixed ones, and where this machine has its cgroups and its configuration.
+/// All patterns for a machine: the fixed ones, and those that depend on the location of its cgroups and its configuration.
 pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     let plain = |path: String| Pattern {
         path,
@@ -271,11 +270,11 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }
-    // A profile of TuneD may include files of any name.
+    // A profile of TuneD may include files with any name.
     let profiles = machine.tuned.iter().flat_map(|tuned| &tuned.files);
     patterns.extend(profiles.cloned().map(plain));
     for (version, mount, _) in &machine.cgroups.mounts {
-        // The names show who manages the tree.
+        // The names show what manages the tree.
         patterns.push(plain(format!("{mount}/*/")));
         patterns.push(plain(format!("{mount}/system.slice/*/")));
         if *version == Version::V2 {
@@ -301,7 +300,8 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     patterns
 }
 
-/// What irqbalance starts with: its unit, environment files that the unit names, and the command line of the daemon that runs.
+/// The startup configuration of irqbalance: its unit, the environment files that it names, and the running daemon's
+/// command line.
 pub(super) fn of_irqbalance(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
     let pattern = |trim| move |path| Pattern { path, trim };
     let daemon = machine

@@ -1,4 +1,4 @@
-//! CPU sets: the notations in both directions, and the laws of sets.
+//! Tests CPU sets: the notations in both directions, and the laws of sets.
 
 use super::*;
 use proptest::prelude::*;
@@ -136,7 +136,7 @@ fn masks_as_the_kernel_prints_them() {
 fn huge_texts_take_linear_time() {
     let fastest_of_three = |ranges: usize| {
         let text = vec!["0-65535"; ranges].join(",");
-        // What this thread had of a CPU: others may want it too.
+        // CPU time of this thread only: other processes may use the CPU too.
         let spent = || {
             let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
             std::time::Duration::try_from(spent).unwrap()
@@ -149,7 +149,7 @@ fn huge_texts_take_linear_time() {
         (0..3).map(|_| once()).min().unwrap()
     };
     let (few, many) = (fastest_of_three(1_000), fastest_of_three(10_000));
-    // Ten times the text: a parser that looks back would take a hundred times as long.
+    // Ten times the text: a parser that backtracks would take a hundred times as long.
     assert!(many < few * 40, "{few:?}, then {many:?}");
 }
 

@@ -1,13 +1,13 @@
-//! The disk that holds a path: the mount it is under, and the device of that mount (`/proc/self/mountinfo`).
+//! Finds the disk that holds a path: its mount, and the device of that mount (`/proc/self/mountinfo`).
 
 use super::names;
 use crate::links::{join, real};
 use crate::reading::Reader;
 use root::Root;
 
-/// One line of mountinfo, as far as it matters here.
+/// The needed fields of one line of mountinfo.
 struct Mount {
-    /// `major:minor`; major 0 is a file system without a disk of its own number (btrfs, overlay, tmpfs).
+    /// `major:minor`; major 0 is a file system without its own disk number (btrfs, overlay, tmpfs).
     number: String,
     point: String,
     kind: String,
@@ -17,7 +17,7 @@ struct Mount {
 /// The directory below `/sys` of the device that holds a path.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// The reason in words, if there is none.
 pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<String, String> {
     if reader.kind(path).is_none() {
         let why = "there is no such file; of a captured machine, only paths below /dev and /sys are known";
@@ -25,7 +25,7 @@ pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<Stri
     }
     let path = resolved(root, path);
     let text = reader.text("/proc/self/mountinfo").unwrap_or_default();
-    // Of two mounts on one point the later one is seen.
+    // Of two mounts on one point the later one is visible.
     let mount = text
         .lines()
         .filter_map(mount)
@@ -51,7 +51,7 @@ pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<Stri
     })
 }
 
-/// The path with all links resolved, as far as they can be.
+/// The path with all links resolved, as far as possible.
 fn resolved(root: &Root, path: &str) -> String {
     let path = path.trim_end_matches('/');
     let above = real(root, path.to_owned()).unwrap_or_else(|| path.to_owned());

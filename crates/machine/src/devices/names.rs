@@ -1,10 +1,10 @@
-//! Where a device of some name could be in the tree of `/sys`.
+//! Finds where a device with a given name could be in the tree of `/sys`.
 
 use crate::links::{join, real};
 use crate::reading::Reader;
 use root::Root;
 
-/// Directories where a device of that name could be, the likely ones first; `None` for no possible name.
+/// Directories where a device with this name could be, the most likely first; `None` for an impossible name.
 pub(super) fn candidates(root: &Root, reader: &Reader, name: &str) -> Option<Vec<String>> {
     if name.starts_with("/sys/") && !name.split('/').any(|part| part == "..") {
         return Some(vec![name.trim_end_matches('/').to_owned()]);
@@ -51,7 +51,7 @@ fn is_pci(name: &str) -> bool {
     name.contains(':') && name.contains('.') && matches!(parts.len(), 3 | 4) && parts.iter().all(hex)
 }
 
-/// Where a path below `/dev` leads, or itself.
+/// The target of a path below `/dev`, or the path itself.
 fn led_to(root: &Root, path: &str) -> String {
     let target = root.link(path).ok().flatten();
     let real = target.and_then(|target| real(root, join(path, &target)?));

@@ -1,5 +1,5 @@
-//! Devices that are made of others: volumes and RAIDs of disks (`slaves/`, `block/holder.c`), bonds, bridges and VLANs
-//! of cards (`lower_*`, `netdev_adjacent_sysfs_add` in `net/core/dev.c`). They are where all their parts are.
+//! Finds the parts of composite devices: volumes and RAIDs of disks (`slaves/`, `block/holder.c`), bonds, bridges and VLANs of
+//! cards (`lower_*`, `netdev_adjacent_sysfs_add` in `net/core/dev.c`). Such a device is located where all its parts are.
 
 use super::{Locality, of_directory};
 use crate::CpuSet;
@@ -7,10 +7,10 @@ use crate::links::{join, real};
 use crate::reading::Reader;
 use root::{Root, Stands};
 
-/// Layers of devices on devices.
+/// Maximum depth of composite devices.
 const MAX_LAYERS: u32 = 8;
 
-/// The place of a device, or of what it is made of.
+/// The location of a device, or of its parts.
 pub(super) fn place(root: &Root, reader: &Reader, found: &str) -> Locality {
     layered(root, reader, found, MAX_LAYERS)
 }
@@ -36,7 +36,7 @@ fn layered(root: &Root, reader: &Reader, found: &str, layers: u32) -> Locality {
     device
 }
 
-/// Directories of the devices that one stands on.
+/// Directories of the devices that a device consists of.
 fn below(root: &Root, reader: &Reader, path: &str) -> Vec<String> {
     let links = |dir: &str, prefix: &str| -> Vec<String> {
         let entries = reader.entries(dir).unwrap_or_default().into_iter();

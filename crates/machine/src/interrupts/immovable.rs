@@ -1,21 +1,21 @@
-//! Why an interrupt has a mask that no process can change, by evidence.
+//! Determines why no process can change the mask of an interrupt.
 //!
-//! The kernel refuses a mask (`kernel/irq/manage.c`, `irq_can_set_affinity_usr`) when the interrupt belongs to one CPU
-//! (`IRQD_PER_CPU`), when it is not balanced (`IRQD_NO_BALANCING`: the timers, `arch/x86/kernel/time.c`), when its chip has
-//! no `irq_set_affinity` (the PIC with its cascade, interrupt 2), and when the kernel manages the mask
-//! (`IRQD_AFFINITY_MANAGED`). From 6.12 on the mode of `smp_affinity` shows all four alike. Only the last one follows
-//! `isolcpus=managed_irq`, so they are told apart here.
+//! The kernel refuses a mask (`kernel/irq/manage.c`, `irq_can_set_affinity_usr`) if the interrupt belongs to one CPU
+//! (`IRQD_PER_CPU`), if it is not balanced (`IRQD_NO_BALANCING`: the timers, `arch/x86/kernel/time.c`), if its chip has
+//! no `irq_set_affinity` (the PIC with its cascade, interrupt 2), or if the kernel manages the mask
+//! (`IRQD_AFFINITY_MANAGED`). From 6.12 on the mode of `smp_affinity` is the same for all four. Only the last one
+//! follows `isolcpus=managed_irq`, so they are distinguished here.
 
 use super::Interrupt;
 
 /// Why no write to its mask moves an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Immovable {
-    /// Each CPU has its own.
+    /// It is per-CPU.
     PerCpu,
     /// The kernel manages the mask itself.
     Managed,
-    /// A timer of the kernel: it is requested with `IRQF_NOBALANCING`.
+    /// A kernel timer, requested with `IRQF_NOBALANCING`.
     Timer,
     /// Its driver or its interrupt chip accepts no mask.
     Fixed,
@@ -52,7 +52,7 @@ impl Immovable {
 }
 
 impl Interrupt {
-    /// Why no write to its mask moves it; `None` where nothing speaks against one. Planning, checking and cures all ask
+    /// Why no write to its mask moves it; `None` if nothing prevents a write. Planning, checking and repairs all ask
     /// this before they propose a write.
     #[must_use]
     pub fn immovable(&self) -> Option<Immovable> {
@@ -67,12 +67,12 @@ impl Interrupt {
         }
     }
 
-    /// Whether each CPU has its own, as its chip shows: no mask moves such an interrupt, and a write is refused with EIO, or
-    /// EPERM from 6.12 on (`kernel/irq/proc.c`, `write_irq_affinity`).
+    /// Whether it is per-CPU, according to its chip: no mask moves such an interrupt, and a write is refused with EIO,
+    /// or EPERM from 6.12 on (`kernel/irq/proc.c`, `write_irq_affinity`).
     ///
-    /// Known are the IPIs of POWER (`arch/powerpc/sysdev/xive/common.c`, `xive_ipi_chip`) and the private interrupts of a
-    /// GIC (`drivers/irqchip/irq-gic-v3.c`, `gic_irq_domain_map`): SGIs 0 to 15, PPIs 16 to 31, extended PPIs 1056 to 1119.
-    /// Of others this says no.
+    /// Known are the IPIs of POWER (`arch/powerpc/sysdev/xive/common.c`, `xive_ipi_chip`) and the private interrupts of
+    /// a GIC (`drivers/irqchip/irq-gic-v3.c`, `gic_irq_domain_map`): SGIs 0 to 15, PPIs 16 to 31, extended PPIs 1056 to
+    /// 1119. `false` for others.
     #[must_use]
     pub fn is_per_cpu(&self) -> bool {
         let number: Option<u32> = self
@@ -88,18 +88,18 @@ impl Interrupt {
         self.per_cpu || self.chip_name() == "XIVE-IPI" || (is_gic && is_private)
     }
 
-    /// Whether it is a timer of the kernel: interrupt 0 of a PC (`setup_default_timer_irq`), or one of an HPET's
+    /// Whether it is a kernel timer: interrupt 0 of a PC (`setup_default_timer_irq`), or one of an HPET
     /// (`arch/x86/kernel/hpet.c`, `hpet_setup_msi_irq`). Both are requested with `IRQF_NOBALANCING`.
     #[must_use]
     pub fn is_timer(&self) -> bool {
         (self.irq == 0 && self.name == "timer") || self.chip_name().contains("HPET")
     }
 
-    /// Takes what the mode of `smp_affinity` shows (from 6.12 on): whether the kernel accepts a mask.
+    /// Evaluates the mode of `smp_affinity` (from 6.12 on), which shows whether the kernel accepts a mask.
     ///
-    /// A mask that it refuses is a managed one where the device sends its interrupts as messages: only those are spread
-    /// (`drivers/pci/msi/msi.c`, `pci_alloc_irq_vectors_affinity`). Behind a VMD they share one interrupt of the bridge, and
-    /// none has a mask.
+    /// An interrupt with a refused mask is managed if the device sends its interrupts as messages: only those are
+    /// spread (`drivers/pci/msi/msi.c`, `pci_alloc_irq_vectors_affinity`). Behind a VMD they share one interrupt of the
+    /// bridge, and none has a mask.
     pub(super) fn take_mode(&mut self, is_writable: bool) {
         self.settable = Some(is_writable);
         let chip = self.chip_name();
@@ -110,7 +110,7 @@ impl Interrupt {
         };
     }
 
-    /// Takes the flags that `/sys/kernel/debug/irq/irqs/N` shows (`kernel/irq/debugfs.c`, `irqdata_states`).
+    /// Evaluates the flags in `/sys/kernel/debug/irq/irqs/N` (`kernel/irq/debugfs.c`, `irqdata_states`).
     pub(super) fn take_flags(&mut self, text: &str) {
         self.managed = Some(text.contains("IRQD_AFFINITY_MANAGED"));
         self.per_cpu = text.contains("IRQD_PER_CPU");

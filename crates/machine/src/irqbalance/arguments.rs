@@ -1,15 +1,15 @@
-//! The interrupts that the running irqbalance leaves alone, by its command line (`--banirq`, `--banmod`).
+//! Finds the interrupts that the running irqbalance leaves alone, by its command line (`--banirq`, `--banmod`).
 //!
-//! `irqbalance.c: parse_command_line` reads it with `getopt_long`, so options may be joined, shortened and anywhere.
-//! `classify.c: check_for_irq_ban` bans an interrupt by its number, or when the driver of its PCI device has a banned name in its
-//! own. What a policy script bans is not known, nor what another program bans over the socket.
+//! `irqbalance.c: parse_command_line` uses `getopt_long`, so options may be joined, shortened and anywhere.
+//! `classify.c: check_for_irq_ban` bans an interrupt by its number, or if the driver name of its PCI device contains a
+//! banned name. Bans by a policy script are not known, nor bans by another program over the socket.
 
 use root::Root;
 use std::collections::BTreeSet;
 
 const DEVICES: &str = "/sys/bus/pci/devices";
 
-/// Options that have a value: the long name and the letter. The last two are of older versions.
+/// Options with a value: the long name and the letter. The last two are from older versions.
 const WITH_VALUE: [(&str, char); 10] = [
     ("banirq", 'i'),
     ("banmod", 'm'),
@@ -30,7 +30,7 @@ struct Bans {
     modules: Vec<String>,
 }
 
-/// The interrupts that this process never places; empty where its command line cannot be read.
+/// The interrupts that this process never places; empty if its command line cannot be read.
 pub(super) fn left_alone(root: &Root, pid: u32) -> BTreeSet<u32> {
     let text = root.text(&super::command_line(pid)).ok().flatten();
     let Bans { mut irqs, modules } = parse(&text.unwrap_or_default());
@@ -66,8 +66,8 @@ fn interrupts(root: &Root, dir: &str) -> Vec<u32> {
     }
 }
 
-/// The options among these arguments that decide where interrupts go by something that is not read here: a script, or the
-/// hints of drivers (`--policyscript`, `--banscript`, `--hintpolicy` with another value than `ignore`).
+/// The options among these arguments that make placement depend on something not read here: a script, or driver hints
+/// (`--policyscript`, `--banscript`, `--hintpolicy` with another value than `ignore`).
 pub(super) fn unjudged<'a>(words: impl Iterator<Item = &'a str>) -> Vec<(&'static str, String)> {
     let named = |(letter, value): (char, &str)| {
         let (name, _) = WITH_VALUE.iter().find(|(_, known)| *known == letter)?;
@@ -81,7 +81,7 @@ pub(super) fn unjudged<'a>(words: impl Iterator<Item = &'a str>) -> Vec<(&'stati
     options(words).into_iter().filter_map(named).collect()
 }
 
-/// Reads a `/proc/PID/cmdline`.
+/// Parses `/proc/PID/cmdline`.
 fn parse(text: &str) -> Bans {
     let mut bans = Bans::default();
     for (letter, value) in options(text.split('\0').skip(1)) {
@@ -94,7 +94,7 @@ fn parse(text: &str) -> Bans {
     bans
 }
 
-/// The options that have a value, by their letters.
+/// The options with a value, by their letters.
 fn options<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<(char, &'a str)> {
     let mut found = Vec::new();
     while let Some(word) = words.next() {
@@ -113,7 +113,7 @@ fn options<'a>(mut words: impl Iterator<Item = &'a str>) -> Vec<(char, &'a str)>
     found
 }
 
-/// A long option that has a value, which may be in the next word.
+/// A long option with a value, which may be in the next word.
 fn of_long(option: &str) -> Option<(char, Option<&str>)> {
     let (name, value) = match option.split_once('=') {
         Some((name, value)) => (name, Some(value)),
@@ -123,7 +123,7 @@ fn of_long(option: &str) -> Option<(char, Option<&str>)> {
     found.map(|(_, letter)| (*letter, value))
 }
 
-/// The letter in a word of joined options that has a value: the rest of the word, or the next one.
+/// The letter with a value in a word of joined options: the value is the rest of the word, or the next word.
 fn of_letters(letters: &str) -> Option<(char, Option<&str>)> {
     let mut rest = letters.chars();
     let letter = rest.find(|letter| WITH_VALUE.iter().any(|(_, known)| known == letter))?;
@@ -131,7 +131,7 @@ fn of_letters(letters: &str) -> Option<(char, Option<&str>)> {
     Some((letter, (!value.is_empty()).then_some(value)))
 }
 
-/// As `strtoull`: what follows the digits is ignored.
+/// As `strtoull`: text after the digits is ignored.
 fn number(text: &str) -> Option<u32> {
     let text = text.trim_start();
     let end = text

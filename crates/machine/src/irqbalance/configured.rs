@@ -1,4 +1,4 @@
-//! The CPUs that irqbalance is configured to ban when it starts.
+//! Reads the CPUs that irqbalance is configured to ban when it starts.
 //!
 //! `cputree.c: setup_banned_cpus` reads two variables of its environment; irqbalance(1), section ENVIRONMENT VARIABLES.
 
@@ -7,34 +7,34 @@ use super::service::{FILES, Service, Variable, assigned, is_unit, words};
 use crate::CpuSet;
 use crate::reading::Reader;
 
-/// What irqbalance is configured to ban when it starts.
+/// CPUs that irqbalance is configured to ban when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredBan {
-    /// The files that say so: those of distributions, a unit or drop-in of systemd, or an environment file that one names.
+    /// The files with the setting: those of distributions, a systemd unit or drop-in, or an environment file that one names.
     pub paths: Vec<String>,
-    /// The assignment as it stands there, without quotes.
+    /// The assignment as written, without quotes.
     pub text: String,
-    /// The CPUs, or why the value names none.
+    /// The CPUs, or why the value is invalid.
     pub banned: Result<CpuSet, String>,
 }
 
 impl ConfiguredBan {
-    /// Whether a unit of systemd or a drop-in says so, as `Environment=`.
+    /// Whether the setting is `Environment=` in a systemd unit or drop-in.
     #[must_use]
     pub fn is_in_unit(&self) -> bool {
         self.paths.iter().any(|path| is_unit(path))
     }
 }
 
-/// The variables that name CPUs to ban: the mask counts before the list, as in [`super::own_bans`].
+/// The variables with CPUs to ban: the mask takes precedence over the list, as in [`super::own_bans`].
 const MASK: &str = "IRQBALANCE_BANNED_CPUS";
 const LIST: &str = "IRQBALANCE_BANNED_CPULIST";
-/// The variables with further arguments: of irqbalance's own unit, and of older ones of Debian.
+/// The variables with additional arguments: of irqbalance's own unit, and of older ones of Debian.
 const ARGUMENTS: [&str; 2] = ["IRQBALANCE_ARGS", "OPTIONS"];
 
-/// What irqbalance is configured to ban; nothing where it is left to find the isolated CPUs by itself.
+/// The bans that irqbalance is configured with; empty if it detects the isolated CPUs by itself.
 ///
-/// Where systemd has a unit or drop-ins for it, this is the environment that systemd gives it. Otherwise each file of a
+/// If systemd has a unit or drop-ins for it, this is the environment that systemd sets. Otherwise each file of a
 /// distribution counts, and files with the same assignment are one ban.
 pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
     if let Some(service) = Service::read(reader) {
@@ -54,10 +54,10 @@ pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
     all
 }
 
-/// Something that irqbalance is configured with and whose effect on the isolated CPUs is not known here.
+/// A part of irqbalance's configuration whose effect on the isolated CPUs is unknown here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unjudged {
-    /// The file that says it.
+    /// The file that contains it.
     pub path: String,
     /// The option or the assignment.
     pub text: String,
@@ -65,8 +65,8 @@ pub struct Unjudged {
     pub why: &'static str,
 }
 
-/// What irqbalance is configured with and what cannot be judged: a policy script, hints of drivers (in `ExecStart=` and in the
-/// variables that it passes on), and environment files that cannot be found.
+/// The parts of irqbalance's configuration that cannot be judged: a policy script, driver hints (in `ExecStart=` and in
+/// the variables that it passes on), and environment files that cannot be found.
 pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
     let (mut all, mut unread) = (Vec::new(), Vec::new());
     match Service::read(reader) {
@@ -101,8 +101,8 @@ pub(crate) fn unjudged(reader: &Reader) -> Vec<Unjudged> {
     of_arguments.chain(of_files).collect()
 }
 
-/// The arguments that a service passes on, by the file that has them: those of `ExecStart=`, and those of the variables that
-/// it names. Drop-ins without a unit are taken to add to a unit that passes the usual variables.
+/// The arguments that a service passes on, by file: those of `ExecStart=`, and those of the variables that it names.
+/// Drop-ins without a unit are assumed to extend a unit that passes the usual variables.
 fn passed(reader: &Reader, service: &Service) -> Vec<(String, Vec<String>)> {
     let mut names: Vec<String> = Vec::new();
     let mut all = Vec::new();
@@ -121,7 +121,7 @@ fn passed(reader: &Reader, service: &Service) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// Every environment file that its unit and the drop-ins name.
+/// Every environment file named by its unit and drop-ins.
 pub(crate) fn environment_files(reader: &Reader) -> Vec<String> {
     Service::read(reader).map_or_else(Vec::new, |service| service.files)
 }
@@ -137,7 +137,7 @@ fn parse_ban(path: &str, text: &str) -> Option<ConfiguredBan> {
     ban(value(MASK), value(LIST))
 }
 
-/// The ban of both variables; an empty value counts as none.
+/// The ban of both variables; an empty value counts as unset.
 fn ban(mask: Option<Variable>, list: Option<Variable>) -> Option<ConfiguredBan> {
     let is_set = |variable: &Variable| !variable.value.is_empty();
     let variable = mask.filter(is_set).or(list.filter(is_set))?;

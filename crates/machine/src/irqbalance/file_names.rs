@@ -1,12 +1,12 @@
-//! The files that a pattern of `EnvironmentFile=` names, in the order of glob(3).
+//! Expands a pattern of `EnvironmentFile=` to file names, in the order of glob(3).
 
 use crate::reading::Reader;
 
-/// Files that one pattern names at most.
+/// Maximum number of files per pattern.
 const MOST: usize = 64;
 
-/// The files of a pattern by name; a name without a pattern stands for itself, whether it exists or not. A `{` is an ordinary
-/// letter: systemd asks for no braces.
+/// The files that match a pattern, by name. A name without a pattern is returned as it is, whether it exists or not.
+/// `{` is an ordinary character: systemd does not enable braces.
 pub(super) fn file_names(reader: &Reader, pattern: &str) -> Vec<String> {
     if !is_pattern(pattern) {
         return vec![pattern.to_owned()];
@@ -37,14 +37,14 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// Whether a name fits one part of a pattern (glob(7)). A leading dot is matched by a dot alone.
+/// Whether a name matches one part of a pattern (glob(7)). Only a dot matches a leading dot.
 fn matches(pattern: &str, name: &str) -> bool {
     if name.starts_with('.') && !pattern.starts_with('.') {
         return false;
     }
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut place) = (0, 0);
-    // Where the last star was, and the letter that it was tried with.
+    // The position of the last star, and the letter at which it was tried.
     let mut star: Option<(usize, usize)> = None;
     while place < name.len() {
         let step = match pattern.get(at) {
@@ -75,13 +75,13 @@ fn matches(pattern: &str, name: &str) -> bool {
         .all(|letter| *letter == '*')
 }
 
-/// How many letters of the pattern stand for this letter of the name; `None` where they do not.
+/// The number of pattern letters that match this letter of the name; `None` if they do not match.
 fn one(pattern: &[char], letter: Option<char>) -> Option<usize> {
     let letter = letter?;
     match pattern {
         ['?', ..] => Some(1),
         ['[', rest @ ..] => {
-            // A bracket directly behind the first one, or behind its negation, is a member.
+            // A bracket directly after the first one, or after its negation, is a member.
             let negated = matches!(rest.first(), Some('!' | '^'));
             let members = rest.get(usize::from(negated)..)?;
             let end = 1 + members.get(1..)?.iter().position(|member| *member == ']')?;
@@ -95,7 +95,7 @@ fn one(pattern: &[char], letter: Option<char>) -> Option<usize> {
     }
 }
 
-/// Whether a letter is among the members of a bracket: single letters, and ranges such as `a-z`.
+/// Whether a letter is one of a bracket's members: single letters, and ranges such as `a-z`.
 fn is_one_of(members: &[char], letter: char) -> bool {
     let mut rest = members;
     while let Some((first, after)) = rest.split_first() {

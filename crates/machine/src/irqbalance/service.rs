@@ -1,10 +1,10 @@
-//! The environment that systemd gives irqbalance: its unit, the drop-ins beside it, and the files that both name.
+//! Determines the environment that systemd gives irqbalance: its unit, the drop-ins, and the files that both name.
 //!
-//! A file of the unit search path hides those of the same name in later directories, and drop-ins count in the order of their
-//! names, after the unit (systemd.unit(5)). Variables of `EnvironmentFile=` replace those of `Environment=`; an empty
-//! assignment drops what was assigned before (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
-//! `config_parse_unit_env_file`). Patterns in names of files are expanded as glob(3) does (`load_env_file`, `safe_glob`);
-//! specifiers (`%i`) are not, and such a name is reported.
+//! A file in the unit search path hides those with the same name in later directories, and drop-ins apply after the
+//! unit, in order of their names (systemd.unit(5)). Variables of `EnvironmentFile=` replace those of `Environment=`; an
+//! empty assignment resets the previous ones (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
+//! `config_parse_unit_env_file`). Patterns in file names are expanded as by glob(3) (`load_env_file`, `safe_glob`).
+//! Specifiers (`%i`) are not expanded; a name with one is reported.
 
 use super::file_names::file_names;
 use crate::reading::Reader;
@@ -28,9 +28,9 @@ pub(super) const FILES: [&str; 3] = [
     "/etc/irqbalance.env",
 ];
 
-/// An environment file is no larger, in bytes.
+/// Maximum size of an environment file, in bytes.
 const MAX_FILE: usize = 256 << 10;
-/// Drop-ins and environment files that are read at most.
+/// Maximum number of drop-ins and environment files.
 const MOST: usize = 64;
 
 /// A variable, and the file that sets it.
@@ -41,7 +41,7 @@ pub(super) struct Variable {
     pub value: String,
 }
 
-/// What the unit and its drop-ins say.
+/// The contents of the unit and its drop-ins.
 #[derive(Debug, Default)]
 pub(super) struct Service {
     /// `Environment=`, in the order of assignment.
@@ -55,7 +55,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// The unit and its drop-ins; `None` for a machine that has neither. Drop-ins without a unit add to the usual files.
+    /// The unit and its drop-ins; `None` for a machine with neither. Drop-ins without a unit add to the usual files.
     pub fn read(reader: &Reader) -> Option<Service> {
         let drop_ins = drop_ins(reader);
         let mut service = Service::default();
@@ -75,7 +75,7 @@ impl Service {
         Some(service)
     }
 
-    /// The value of a variable that the process gets, and the file that sets it.
+    /// The value of a variable in the process's environment, and the file that sets it.
     pub fn value(&self, reader: &Reader, name: &str) -> Option<Variable> {
         let own = self.variables.iter().rfind(|one| one.name == name).cloned();
         let of_file = |path: &String| {
@@ -126,7 +126,7 @@ impl Service {
     }
 }
 
-/// Whether a path is that of the unit or of a drop-in.
+/// Whether a path is the unit's or a drop-in's.
 pub(super) fn is_unit(path: &str) -> bool {
     DIRECTORIES
         .iter()
@@ -134,7 +134,7 @@ pub(super) fn is_unit(path: &str) -> bool {
         .any(|rest| rest.is_empty() || rest.starts_with(".d/"))
 }
 
-/// Patterns for a capture of the unit and its drop-ins.
+/// Patterns to capture the unit and its drop-ins.
 pub(crate) fn patterns() -> impl Iterator<Item = String> {
     DIRECTORIES
         .into_iter()
@@ -145,7 +145,7 @@ pub(crate) fn patterns() -> impl Iterator<Item = String> {
 enum Unit {
     At(String),
     Absent,
-    /// An empty file, or a link to `/dev/null`: systemd starts no irqbalance.
+    /// An empty file, or a link to `/dev/null`: systemd does not start irqbalance.
     Masked,
 }
 
@@ -179,7 +179,7 @@ fn drop_ins(reader: &Reader) -> BTreeMap<String, String> {
     all
 }
 
-/// The content of a regular file: a name may also lead to a device or a pipe.
+/// The content of a regular file: a name may also belong to a device or a pipe.
 fn text(reader: &Reader, path: &str) -> Option<String> {
     match reader.kind(path)? {
         Kind::File => reader.text_at_most(path, MAX_FILE),
@@ -187,8 +187,8 @@ fn text(reader: &Reader, path: &str) -> Option<String> {
     }
 }
 
-/// Key and value of each assignment in `[Service]`. A backslash at the end of a line goes on with the next one, and comments
-/// in between are skipped (systemd.syntax(7)).
+/// Key and value of each assignment in `[Service]`. A backslash at the end of a line continues it on the next one, and
+/// comments in between are skipped (systemd.syntax(7)).
 fn assignments(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut is_service = false;
@@ -214,7 +214,7 @@ fn assignments(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The words of a value: quotes of both kinds hold blanks, and a backslash takes the next letter as it is.
+/// The words of a value: quotes of both kinds preserve blanks, and a backslash escapes the next letter.
 pub(super) fn words(value: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

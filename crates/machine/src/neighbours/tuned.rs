@@ -1,14 +1,13 @@
-//! TuneD's profiles as TuneD reads them, as far as `isolated_cores` needs it: which files count, and what they say.
+//! Reads TuneD's profiles as TuneD does, as far as `isolated_cores` needs it: which files count, and their contents.
 //!
-//! A profile is `tuned.conf` in a directory of its name. `include=` of `[main]` names profiles that come before it; the keys
-//! of `[variables]` of all are one table, in which a later profile replaces a value and not its place; `include=` among
-//! them is a file of variables (`tuned/profiles/{locator,loader,merger,variables}.py`).
+//! A profile is `tuned.conf` in a directory with its name. `include=` in `[main]` names profiles that come before it.
+//! The keys of `[variables]` of all profiles form one table, in which a later profile replaces a value but not its
+//! position. `include=` among them is a file of variables (`tuned/profiles/{locator,loader,merger,variables}.py`).
 
 use crate::reading::Reader;
 use std::collections::BTreeMap;
 
-/// Where a profile is looked for: what an administrator wrote comes before what packages install. Without `profiles/` up to
-/// TuneD 2.22.
+/// The search path of profiles: an administrator's files come before those of packages. Without `profiles/` up to TuneD 2.22.
 const DIRECTORIES: [&str; 4] = [
     "/etc/tuned/profiles",
     "/etc/tuned",
@@ -16,15 +15,15 @@ const DIRECTORIES: [&str; 4] = [
     "/usr/lib/tuned",
 ];
 
-/// Profiles that are read at most; TuneD's own chains have four.
+/// Maximum number of profiles; TuneD's own chains have four.
 const MOST: usize = 16;
 
-/// What the active profiles say.
+/// The contents of the active profiles.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     /// Every file that was read.
     pub files: Vec<String>,
-    /// The file that sets `isolated_cores`, and the value; its variables are put in where they are known.
+    /// The file that sets `isolated_cores`, and the value; known variables in it are expanded.
     pub isolated_cores: Option<(String, String)>,
 }
 
@@ -35,7 +34,7 @@ struct Profile {
     variables: Vec<(String, String)>,
 }
 
-/// Reads the profiles that `active_profile` names, and those that they include.
+/// Reads the profiles named in `active_profile`, and those that they include.
 pub(super) fn read(reader: &Reader, names: &str) -> Profiles {
     let mut profiles = Vec::new();
     let mut files = Vec::new();
@@ -49,7 +48,8 @@ pub(super) fn read(reader: &Reader, names: &str) -> Profiles {
     }
 }
 
-/// A profile behind those that it includes. A file counts once, so one in `/etc` may include the one of its name in `/usr`.
+/// Loads a profile after those that it includes. A file counts once, so one in `/etc` may include the one of the same
+/// name in `/usr`.
 fn load(reader: &Reader, name: &str, profiles: &mut Vec<Profile>, files: &mut Vec<String>) {
     // The name becomes part of a path.
     let is_plain = !name.is_empty() && name.len() < 100 && !name.contains('/') && !name.starts_with('.');
@@ -113,7 +113,7 @@ fn merged(profiles: Vec<Profile>) -> Vec<(String, String, String)> {
     all
 }
 
-/// Works the table off from its start, as TuneD does: a value may name the variables before it.
+/// Evaluates the table from its start, as TuneD does: a value may use the variables before it.
 fn isolated_cores(
     reader: &Reader,
     table: &[(String, String, String)],
@@ -121,7 +121,7 @@ fn isolated_cores(
 ) -> Option<(String, String)> {
     let mut known: BTreeMap<String, (String, String)> = BTreeMap::new();
     let mut set = |key: &str, value: &str, path: &str| {
-        // `isolated_cores = ${isolated_cores}` of cpu-partitioning keeps the place of what a child profile may set.
+        // `isolated_cores = ${isolated_cores}` of cpu-partitioning reserves the position for the value of a child profile.
         if value == format!("${{{key}}}") {
             return;
         }
@@ -152,7 +152,7 @@ fn isolated_cores(
     known.remove("isolated_cores")
 }
 
-/// Section, key and value of each line that has one; the section is empty above the first.
+/// Section, key and value of each line that has one; the section is empty before the first header.
 fn keys(text: &str) -> impl Iterator<Item = (String, String, String)> + '_ {
     let mut section = String::new();
     text.lines().filter_map(move |line| {

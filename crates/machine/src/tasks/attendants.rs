@@ -1,5 +1,5 @@
-//! The few threads that a plan says something about: kernel threads, and daemons that isolation has to get along with.
-//! With ten thousand tasks, reading all of them takes longer than moving them.
+//! Reads the few threads that a plan mentions: kernel threads, and daemons that isolation must work with. With ten
+//! thousand tasks, reading all of them takes longer than moving them.
 
 use super::{Task, glance, read};
 use root::Root;
@@ -11,7 +11,7 @@ const SLICES: [&str; 3] = [
     "/sys/fs/cgroup/unified/system.slice",
 ];
 
-/// Units of the daemons that spread interrupts, tune, and start containers and virtual machines.
+/// Units of the daemons that distribute interrupts, tune, or start containers and virtual machines.
 const UNITS: [&str; 6] = [
     "irqbalance",
     "tuned",
@@ -21,7 +21,7 @@ const UNITS: [&str; 6] = [
     "virtqemud",
 ];
 
-/// Where those that are started otherwise write their number.
+/// The PID files of those that are started in other ways.
 const WRITTEN: [&str; 5] = [
     "/run/irqbalance.pid",
     "/run/tuned/tuned.pid",
@@ -30,7 +30,7 @@ const WRITTEN: [&str; 5] = [
     "/run/virtqemud.pid",
 ];
 
-/// Kernel threads and those daemons, by number; `None` where the kernel does not list children.
+/// Kernel threads and those daemons, by number; `None` if the kernel does not list children.
 pub(crate) fn read_attendants(root: &Root) -> Option<Vec<Task>> {
     let mut tids = glance::kernel_threads(root)?;
     let sockets = root.text("/proc/net/unix").ok().flatten().unwrap_or_default();
@@ -55,8 +55,8 @@ pub(crate) fn read_attendants(root: &Root) -> Option<Vec<Task>> {
     )
 }
 
-/// The process behind a line of `/proc/net/unix`, when it is irqbalance's: its socket is
-/// `/run/irqbalance/irqbalance1234.sock`, or `@irqbalance1234.sock` where there is no such directory.
+/// The process of a line in `/proc/net/unix` if it is irqbalance's: its socket is
+/// `/run/irqbalance/irqbalance1234.sock`, or `@irqbalance1234.sock` if that directory does not exist.
 fn listener(line: &str) -> Option<u32> {
     let name = line.rsplit(['/', '@', ' ']).next()?;
     name.strip_prefix("irqbalance")?

@@ -1,11 +1,10 @@
-//! A look at the masks of very many threads, by system call where the running kernel can be asked: a file of `/proc`
-//! costs ten times as much as the answer.
+//! Reads the masks of very many threads, by system call on the running machine: a file of `/proc` costs ten times as much.
 
 use super::Task;
 use crate::{CpuSet, Version};
 use root::{Asked, Root, Stands};
 
-/// Looks at one thread after another.
+/// Reads the masks of threads, one at a time.
 pub struct Glance<'a> {
     root: &'a Root,
     words: Vec<u64>,
@@ -23,8 +22,8 @@ impl<'a> Glance<'a> {
         }
     }
 
-    /// The mask of a thread; `None` when it is gone. Of the running machine without the CPUs that are offline, which
-    /// `Cpus_allowed_list` has too.
+    /// The mask of a thread; `None` if it has ended. On the running machine it lacks the offline CPUs, which
+    /// `Cpus_allowed_list` includes.
     pub fn mask(&mut self, tid: u32) -> Option<&CpuSet> {
         match self.root.affinity(tid, &mut self.words) {
             Asked::Told => self.mask.set_words(&self.words),
@@ -35,7 +34,7 @@ impl<'a> Glance<'a> {
     }
 }
 
-/// The kernel threads that `kthreadd` made, and itself; `None` where the kernel does not list children.
+/// `kthreadd` and the kernel threads that it created; `None` if the kernel does not list children.
 #[must_use]
 pub fn kernel_threads(root: &Root) -> Option<Vec<u32>> {
     let mut tids = children(root, super::KTHREADD)?;
@@ -43,7 +42,7 @@ pub fn kernel_threads(root: &Root) -> Option<Vec<u32>> {
     Some(tids)
 }
 
-/// The children of a process; `None` where the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+/// The children of a process; `None` if the kernel does not list them (`CONFIG_PROC_CHILDREN`).
 #[must_use]
 pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
     let text = root
@@ -57,8 +56,8 @@ pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
     )
 }
 
-/// The number of every thread, as the cgroups of a hierarchy list them; `None` where these do not list the caller, and
-/// so not everybody.
+/// The number of every thread, as listed by the cgroups of a hierarchy; `None` if the caller is not in the lists, which
+/// are therefore incomplete.
 #[must_use]
 pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
     let name = match version {
@@ -74,7 +73,7 @@ pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
             .flatten()
             .unwrap_or_default();
         let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
-        // A 0 is somebody of a process namespace above ours, and means ourselves in a system call.
+        // A 0 is a task of an outer process namespace; in a system call it would mean the caller.
         tids.extend(numbers.filter(|tid| *tid != 0));
         let below = root.entries(&dir).ok().flatten().unwrap_or_default();
         let below = below.into_iter().filter(|entry| entry.stands == Stands::Dir);
@@ -83,8 +82,8 @@ pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
     tids.contains(&std::process::id()).then_some(tids)
 }
 
-/// The threads that can be moved and whose mask is none of `usual`, read one by one, by number; all threads where nobody
-/// can be asked cheaply. On a machine with ten thousand tasks that nobody pinned these are a few.
+/// The movable threads whose mask is none of `usual`, read individually, by number; all threads if no cheap query is
+/// possible. On a machine with ten thousand unpinned tasks these are few.
 #[must_use]
 pub fn unusual(
     root: &Root,
@@ -99,7 +98,7 @@ pub fn unusual(
     let is_unusual = |tid: &u32| glance.mask(*tid).is_some_and(|mask| !usual(mask));
     let mut tids: Vec<u32> = tids.into_iter().filter(is_unusual).collect();
     tids.sort_unstable();
-    // Most of them are the kernel's own and bound: their `stat` says so, and more of them nobody needs.
+    // Most of them are bound kernel threads: their `stat` shows that, and more is not needed.
     let movable = tids
         .into_iter()
         .filter_map(|tid| super::read_stat(root, tid))
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
     use root::Live;
 
-    /// Who cannot be moved has no pin that anybody could take or give back.
+    /// An unmovable thread has no pin that could be removed or restored.
     #[test]
     fn bound_threads_are_not_unusual() {
         let dir = tempfile::tempdir().unwrap();

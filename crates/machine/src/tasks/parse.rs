@@ -1,4 +1,4 @@
-//! The text of `/proc/PID/task/TID/{stat,status,cgroup}` (`fs/proc/array.c`).
+//! Parses `/proc/PID/task/TID/{stat,status,cgroup}` (`fs/proc/array.c`).
 
 use super::{Policy, Task, TaskKey};
 use crate::{CpuId, CpuSet, ParseError, Version};
@@ -17,21 +17,21 @@ pub fn parse_stat(text: &str) -> Result<Task, ParseError> {
     Ok(stat.task)
 }
 
-/// What one `stat` says.
+/// The content of one `stat`.
 pub(super) struct Stat {
     pub task: Task,
     /// Threads of its process; 0 once it has ended.
     pub threads: u64,
 }
 
-/// The set of `Cpus_allowed_list` in `status`, or of the mask `Cpus_allowed` where an old kernel has no list.
+/// The set in `Cpus_allowed_list` of `status`, or in the mask `Cpus_allowed` if an old kernel has no list.
 #[must_use]
 pub fn parse_status_allowed(text: &str) -> Option<CpuSet> {
     allowed_of(text.as_bytes())
 }
 
-/// The path of a task in the hierarchy of a version from its `cgroup` file: the one with the cpuset
-/// controller on v1, the unified one on v2.
+/// The path of a task in the hierarchy of a version, from its `cgroup` file: the one with the cpuset controller on v1,
+/// the unified one on v2.
 #[must_use]
 pub fn parse_cgroup_file(text: &str, version: Version) -> Option<String> {
     text.lines().find_map(|line| {
@@ -41,18 +41,18 @@ pub fn parse_cgroup_file(text: &str, version: Version) -> Option<String> {
             Version::V1 => controllers.split(',').any(|controller| controller == "cpuset"),
             Version::V2 => id == "0" && controllers.is_empty(),
         };
-        // A cgroup that was removed under its last task is marked so.
+        // The kernel marks a cgroup that was removed while it held its last task.
         is_wanted.then(|| path.strip_suffix(" (deleted)").unwrap_or(path).to_owned())
     })
 }
 
 pub(super) fn stat_of(text: &[u8]) -> Option<Stat> {
     let open = text.iter().position(|&byte| byte == b'(')?;
-    // The name may hold parentheses and spaces, the fields after it may not.
+    // The name may contain parentheses and spaces, the fields after it may not.
     let close = text.iter().rposition(|&byte| byte == b')')?;
     let tid = number(text.get(..open)?.trim_ascii())?;
     let comm = unescape(text.get(open + 1..close)?);
-    // Field 3, the state, is the first; the numbers below are those of proc(5).
+    // The first is field 3, the state; the numbers below are those of proc(5).
     let mut fields = text.get(close + 1..)?.trim_ascii().split(|&byte| byte == b' ');
     let mut at = 3;
     let mut field = |wanted: usize| {
@@ -93,7 +93,7 @@ pub(super) fn stat_of(text: &[u8]) -> Option<Stat> {
 }
 
 pub(super) fn allowed_of(status: &[u8]) -> Option<CpuSet> {
-    // Only at the start of a line: a name is one line, and a newline in it is escaped.
+    // Only at the start of a line: a name is one line, and newlines in it are escaped.
     let line = |start: &[u8]| {
         let is_first = |at: &usize| {
             at.checked_sub(1)

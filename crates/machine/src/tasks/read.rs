@@ -1,5 +1,5 @@
-//! Reads every thread of a machine. With a hundred thousand of them this is what `inspect` spends its time
-//! on, so two threads share the processes, and only `stat` and `status` are read.
+//! Reads every thread of a machine. With a hundred thousand of them most of the time of `inspect` is spent here, so two
+//! threads share the processes, and only `stat` and `status` are read.
 
 use super::Task;
 use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Processes that a thread takes at a time.
 const BATCH: usize = 64;
 
-/// Every thread, by number. `None` where there is no `/proc` with processes in it.
+/// Every thread, by number. `None` if there is no `/proc` with processes in it.
 #[must_use]
 pub fn read(root: &Root) -> Option<Vec<Task>> {
     read_all(root).0
 }
 
-/// One thread; `None` when it is gone (or not to be read).
+/// One thread; `None` if it has ended (or cannot be read).
 #[must_use]
 pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
     read_stat(root, tid).map(|task| with_status(root, task))
 }
 
-/// As [`read_one`] by one file alone, without mask; its process is taken to be its own. For who looks at very many.
+/// As [`read_one`] from a single file, without mask; its process is assumed to be its own. For callers that read very many.
 #[must_use]
 pub fn read_stat(root: &Root, tid: u32) -> Option<Task> {
     let reader = Reader::new(root);
@@ -33,26 +33,26 @@ pub fn read_stat(root: &Root, tid: u32) -> Option<Task> {
     Some(stat.task)
 }
 
-/// The same thread with what [`read_stat`] left out.
+/// Adds what [`read_stat`] left out.
 #[must_use]
 pub fn with_status(root: &Root, mut task: Task) -> Task {
     let mut status = Vec::new();
     if Reader::new(root).record_into(&format!("/proc/{}/status", task.key.tid), &mut status) {
         task.allowed = allowed_of(&status);
-        // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
+        // `/proc/TID` exists for every thread but is not listed; its `status` names the process.
         task.pid = thread_group(&status).unwrap_or(task.pid);
     }
     task
 }
 
-/// The cgroup of one thread in the hierarchy of a version; `None` when it is gone, or not in one.
+/// The cgroup of one thread in the hierarchy of a version; `None` if it has ended, or is not in one.
 #[must_use]
 pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
     let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
     parse_cgroup_file(&text, version)
 }
 
-/// The real and the effective user of one thread (`Uid` of its `status`, `proc_pid_status(5)`); `None` when it is gone.
+/// The real and the effective user of one thread (`Uid` of its `status`, `proc_pid_status(5)`); `None` if it has ended.
 #[must_use]
 pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
     let text = root.text(&format!("/proc/{tid}/status")).ok().flatten()?;
@@ -64,7 +64,7 @@ pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
     Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
 }
 
-/// The threads of one process, by number; empty when it is gone.
+/// The threads of one process, by number; empty if it has ended.
 #[must_use]
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {
     let mut tasks = Vec::new();
@@ -111,7 +111,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
         std::thread::scope(|scope| {
             let other = scope.spawn(share);
             let (mut tasks, mut trouble) = share();
-            // A panic in the other thread would be a bug of ours and goes on here.
+            // A panic in the other thread would be a bug of ours and is propagated.
             let (more, more_trouble) = other
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -125,7 +125,7 @@ pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
     (Some(tasks), unreadable)
 }
 
-/// Adds the cgroup of each task. Each is one more file, so only who needs it asks.
+/// Adds the cgroup of each task. Each costs one more file, so this is done only on request.
 pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version) {
     for task in tasks {
         let path = format!("/proc/{}/task/{}/cgroup", task.pid, task.key.tid);
@@ -135,7 +135,7 @@ pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version
     }
 }
 
-/// Buffers that serve for one file after another.
+/// Buffers that are reused for each file.
 #[derive(Default)]
 struct Buffers {
     name: String,
@@ -144,7 +144,7 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// Most processes have one thread, and its `stat` says so: then there is no list to read.
+    /// Most processes have one thread, as their `stat` shows: then no list has to be read.
     fn process(&mut self, reader: &Reader, pid: u32, tasks: &mut Vec<Task>) {
         let dir = format!("/proc/{pid}/task");
         let first = self.stat(reader, &dir, pid);
@@ -187,7 +187,7 @@ impl Buffers {
         Some(stat)
     }
 
-    /// What `stat` alone says.
+    /// The content of `stat` alone.
     fn line_by(
         &mut self,
         reader: &Reader,

@@ -1,14 +1,14 @@
-//! Caches: `cpuN/cache/indexM/*` (`drivers/base/cacheinfo.c`), each once.
+//! Reads caches, each once: `cpuN/cache/indexM/*` (`drivers/base/cacheinfo.c`).
 
 use super::{Cache, CacheKind, Cpu};
 use crate::CpuSet;
 use crate::reading::Reader;
 use std::collections::HashMap;
 
-/// Reads the caches of the online CPUs, and tells each CPU its level-2 and its last-level cache.
+/// Reads the caches of the online CPUs, and sets each CPU's level-2 and last-level cache.
 pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Cache> {
     let mut caches: Vec<Cache> = Vec::new();
-    // CPUs that share a cache number it alike, so that its other files are read once and not by each of them.
+    // CPUs that share a cache use the same index for it, so its other files are read once and not for each of them.
     let mut known: HashMap<(u32, CpuSet), usize> = HashMap::new();
     for cpu in cpus.iter_mut().filter(|cpu| cpu.online) {
         let dir = format!("/sys/devices/system/cpu/cpu{}/cache", cpu.id);
@@ -73,7 +73,7 @@ fn read_one(reader: &Reader, base: &str, shared_by: CpuSet) -> Option<Cache> {
     })
 }
 
-/// `32K`, `1M`, `512`: bytes. A size of 0 is the kernel's way of not knowing.
+/// `32K`, `1M`, `512`: bytes. A size of 0 means that the kernel does not know it.
 fn parse_size(text: &str) -> Option<u64> {
     let (digits, unit) = match text.as_bytes().last()? {
         b'K' => (&text[..text.len() - 1], 1 << 10),

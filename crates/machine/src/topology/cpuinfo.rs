@@ -1,19 +1,19 @@
-//! `/proc/cpuinfo`: the processor's name and flags, and, on kernels without topology files, its cores.
+//! Parses `/proc/cpuinfo`: the processor's name and flags, and its cores on kernels without topology files.
 
 use crate::CpuId;
 use crate::CpuSet;
 use crate::reading::Reader;
 
-/// What we take from `/proc/cpuinfo`.
+/// The needed fields of `/proc/cpuinfo`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
-    /// The CPUs that it lists: online ones only.
+    /// The listed CPUs: online ones only.
     pub processors: Vec<Processor>,
-    /// `model name`, or what the architecture has instead (`cpu`, `Model`, `Hardware`).
+    /// `model name`, or the architecture's equivalent (`cpu`, `Model`, `Hardware`).
     pub model_name: Option<String>,
-    /// Whether the flags hold `hypervisor` (x86).
+    /// Whether the flags contain `hypervisor` (x86).
     pub is_guest: bool,
-    /// Arm's `CPU implementer` number; 0 is reserved for software, QEMU's emulator uses it.
+    /// Arm's `CPU implementer` number; 0 is reserved for software and used by QEMU's emulator.
     pub implementer: Option<u32>,
 }
 
@@ -29,7 +29,7 @@ pub struct Processor {
 }
 
 impl CpuInfo {
-    /// The CPUs that it lists.
+    /// The listed CPUs.
     #[must_use]
     pub fn online(&self) -> CpuSet {
         self.processors
@@ -45,7 +45,7 @@ impl CpuInfo {
         let (name, value) = (line[..colon].trim_ascii(), line[colon + 1..].trim_ascii());
         let text = || String::from_utf8_lossy(value).into_owned();
         match name {
-            // Old arm kernels also have a `Processor` line, with the name in it.
+            // Old arm kernels also have a `Processor` line, which contains the name.
             b"processor" => match text().parse() {
                 Ok(cpu) if cpu <= CpuSet::MAX_CPU => {
                     self.processors.push(Processor {
@@ -107,7 +107,7 @@ pub fn parse_cpuinfo(text: &str) -> CpuInfo {
     info
 }
 
-/// Line by line: with a thousand CPUs it has megabytes of flags.
+/// Line by line: with a thousand CPUs the flags are megabytes.
 pub(super) fn read(reader: &Reader) -> CpuInfo {
     let mut info = CpuInfo::default();
     reader.lines("/proc/cpuinfo", &mut |line| info.take(line));

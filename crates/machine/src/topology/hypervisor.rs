@@ -1,11 +1,11 @@
-//! Whether the machine is a guest, and of what. Latencies of a guest, let alone of an emulator, prove little.
+//! Detects whether the machine is a guest, and its hypervisor. Latencies of a guest, let alone of an emulator, prove little.
 
 use super::CpuInfo;
 use crate::reading::Reader;
 
-/// The hypervisor's name; `unknown` for a guest that does not say of what, `None` for no sign of one.
+/// The hypervisor's name; `unknown` for a guest with an unknown one, `None` if there is no sign of one.
 pub(super) fn read(reader: &Reader, info: &CpuInfo) -> Option<String> {
-    // The emulator names itself in its own CPU models.
+    // The emulator puts its name into its CPU models.
     let is_tcg = info
         .model_name
         .as_deref()
@@ -38,7 +38,7 @@ pub(super) fn read(reader: &Reader, info: &CpuInfo) -> Option<String> {
         };
         let name =
             of("/proc/device-tree/hypervisor/compatible").or_else(|| of("/proc/device-tree/compatible"))?;
-        // Arm reserves implementer 0 for software; QEMU's `max` model has it, a CPU under KVM never.
+        // Arm reserves implementer 0 for software; QEMU's `max` model uses it, a CPU under KVM never does.
         Some(if name == "qemu" && info.implementer == Some(0) {
             "tcg".to_owned()
         } else {
@@ -63,7 +63,7 @@ fn name_of_clocks(clocks: &str) -> Option<&'static str> {
     })
 }
 
-/// Words that virtual firmware has in its names and that the firmware of a real machine has not.
+/// Words that occur in names of virtual firmware but not in those of real machines.
 fn name_of_firmware(text: &str) -> Option<&'static str> {
     let names = [
         ("QEMU", "qemu"),
@@ -89,7 +89,7 @@ fn name_of_firmware(text: &str) -> Option<&'static str> {
         .map(|&(_, name)| name)
 }
 
-/// Device-tree names, set apart by NUL.
+/// Device-tree names, separated by NUL.
 fn name_of_compatible(text: &str) -> Option<&'static str> {
     text.split('\0').find_map(|name| match name {
         "linux,kvm" => Some("kvm"),

@@ -1,4 +1,4 @@
-//! Memory nodes: `/sys/devices/system/node/nodeN/*` (`drivers/base/node.c`).
+//! Reads memory nodes: `/sys/devices/system/node/nodeN/*` (`drivers/base/node.c`).
 
 use super::{Cpu, Node};
 use crate::reading::Reader;
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 const NODES: &str = "/sys/devices/system/node";
 
-/// Reads the nodes, and tells each CPU its own.
+/// Reads the nodes, and sets each CPU's node.
 pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Node> {
     let with_memory = reader.list(&format!("{NODES}/has_memory"));
     let mut nodes = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Node> {
     for cpu in cpus {
         cpu.node = match listed.get(&cpu.id.0).map(Vec::as_slice) {
             Some(&[node]) => Some(node),
-            // Nobody lists it (offline), or several do (firmware that lies): the CPU's own link decides.
+            // No node lists it (offline), or several do (wrong firmware data): the CPU's own link decides.
             _ => own_link(reader, cpu),
         };
     }

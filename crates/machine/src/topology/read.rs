@@ -1,5 +1,5 @@
-//! Puts the topology together from `/sys/devices/system/cpu` (`drivers/base/topology.c`), and from
-//! `/proc/cpuinfo` where a kernel is too old for it.
+//! Builds the topology from `/sys/devices/system/cpu` (`drivers/base/topology.c`), and from `/proc/cpuinfo` if the
+//! kernel is too old for it.
 
 use super::{CoreKind, Cpu, CpuInfo, Topology, caches, cpuinfo, hypervisor, nodes};
 use crate::reading::Reader;
@@ -19,7 +19,7 @@ pub(crate) fn read(reader: &Reader) -> Topology {
     let possible = reader.list(&format!("{CPUS}/possible"));
     let present = reader.list(&format!("{CPUS}/present"));
     let online = read_online(reader, &info, &listed);
-    // Some architectures have directories for CPUs that could be plugged in, so these come last.
+    // Some architectures have directories for CPUs that could be added, so these come last.
     let all = present.clone().unwrap_or(listed).or(&online);
     let mut cpus: Vec<Cpu> = all
         .iter()
@@ -35,7 +35,7 @@ pub(crate) fn read(reader: &Reader) -> Topology {
         online,
         nodes,
         caches,
-        // Linux numbers the CPU that it boots on 0 on x86 and arm; it keeps the number when it goes offline.
+        // Linux gives number 0 to the CPU that it boots on (x86 and arm); the CPU keeps it when it goes offline.
         boot_cpu: all.contains(CpuId(0)).then_some(CpuId(0)),
         hypervisor: hypervisor::read(reader, &info),
         model_name: info.model_name,
@@ -43,7 +43,7 @@ pub(crate) fn read(reader: &Reader) -> Topology {
     }
 }
 
-/// The list of the kernel; before 2.6.26, what `/proc` counts for, without those that say that they are off.
+/// The kernel's list; before 2.6.26, the CPUs listed in `/proc`, without those reported as offline.
 fn read_online(reader: &Reader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
     if let Some(online) = reader.list(&format!("{CPUS}/online")) {
         return online;
@@ -76,7 +76,7 @@ fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
     let base = format!("{CPUS}/cpu{id}");
     let mut cpu = Cpu::new(id, online);
     cpu.max_khz = reader.number(&format!("{base}/cpufreq/cpuinfo_max_freq"));
-    // The kernel removes the files of an offline CPU; what a capture still holds of them would be stale.
+    // The kernel removes the files of an offline CPU; any that are left in a capture are stale.
     if !online {
         return cpu;
     }
@@ -85,7 +85,7 @@ fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
         names.iter().find_map(|name| {
             let path = format!("{base}/topology/{name}");
             let set = reader.list_or_mask(&format!("{path}_list"), &path)?;
-            // A set without the CPU itself is one that the firmware or an old kernel got wrong.
+            // A set without the CPU itself is wrong data from the firmware or an old kernel.
             set.contains(id).then_some(set)
         })
     };
@@ -100,7 +100,7 @@ fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
     cpu
 }
 
-/// -1 is "unknown", and some kernels print it as an unsigned number of 16 or 32 bits.
+/// -1 means "unknown", and some kernels print it as an unsigned number of 16 or 32 bits.
 fn known_id(id: Option<i64>) -> Option<i64> {
     id.filter(|&id| id >= 0 && id != i64::from(u32::MAX) && id != i64::from(u16::MAX))
 }
@@ -135,9 +135,8 @@ fn fill_from_cpuinfo(cpus: &mut [Cpu], info: &CpuInfo) {
     }
 }
 
-/// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU. Where neither is there,
-/// two base frequencies tell, but only of CPUs that also differ in build: Xeons with "Speed Select" give equal
-/// cores two base frequencies.
+/// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU. If neither exists, two base frequencies
+/// decide, but only for CPUs that also differ in hardware: Xeons with "Speed Select" give equal cores two base frequencies.
 fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
     let performance = reader.list("/sys/devices/cpu_core/cpus");
     let efficiency = reader.list("/sys/devices/cpu_atom/cpus");

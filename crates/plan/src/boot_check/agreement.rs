@@ -1,4 +1,4 @@
-//! Whether the machine is as `/etc/quietcore.toml` declares it, at run time and on the boot line: one intention, one verdict.
+//! Checks whether the machine matches `/etc/quietcore.toml`, at run time and on the boot line, and gives one verdict.
 
 use super::{Answer, Declared, Evidence, Outcome, Truth};
 use crate::declared::{BootPart, ComesBack};
@@ -6,7 +6,7 @@ use crate::lint::Line;
 use machine::CpuSet;
 use serde::Serialize;
 
-/// Whether one agrees.
+/// Whether one declaration matches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Agreement {
     /// The partition; `None` for what belongs to none.
@@ -15,12 +15,12 @@ pub struct Agreement {
     pub cpus: Option<CpuSet>,
     /// Whether the boot line is as declared.
     pub answer: Answer,
-    /// Whether its run-time part is in force; `None` for what belongs to no partition.
+    /// Whether its run-time part is active; `None` for what belongs to no partition.
     pub run_time: Option<Answer>,
 }
 
 impl Agreement {
-    /// What it adds to the verdict. CPUs that nobody can know on the boot line are no fault of it.
+    /// Its part of the verdict. CPUs that the boot line cannot know are no fault.
     pub(super) fn outcome(&self) -> Outcome {
         let run_time = self.run_time.as_ref().map(|answer| answer.truth);
         match (self.answer.truth, run_time) {
@@ -31,7 +31,7 @@ impl Agreement {
     }
 }
 
-/// Compares; empty where nothing is declared, or where no words are ours and none are declared.
+/// Compares; empty if nothing is declared, or if no words are ours and none are declared.
 pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
     let words: Vec<&str> = evidence
         .ours
@@ -66,9 +66,9 @@ pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
 
 /// The CPUs that boot lines isolate.
 struct Lines {
-    /// Ours; `None` where we wrote none.
+    /// Our line; `None` if we wrote none.
     ours: Option<CpuSet>,
-    /// The one that is running.
+    /// The running line.
     running: CpuSet,
 }
 
@@ -136,7 +136,7 @@ fn run_time(one: &Declared, evidence: &Evidence) -> Answer {
     }
 }
 
-/// Without our journal, from the kernel's own partitions.
+/// Without our journal: from the kernel's own partitions.
 fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Answer) -> Answer {
     let machine = evidence.machine;
     let (Ok(cpus), Some(_)) = (&one.cpus, &machine.cgroups.cpuset) else {
@@ -158,11 +158,11 @@ fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Ans
     }
 }
 
-/// CPUs of our line that no declared partition has.
+/// CPUs of our line that belong to no declared partition.
 fn in_no_partition(evidence: &Evidence, lines: &Lines) -> Option<Agreement> {
     let mut left = lines.ours.clone()?;
     for one in &evidence.declared {
-        // What is chosen later may be any of them.
+        // CPUs that are chosen later may be any of them.
         left = left.minus(one.cpus.as_ref().ok()?);
     }
     (!left.is_empty()).then(|| Agreement {
@@ -176,7 +176,7 @@ fn in_no_partition(evidence: &Evidence, lines: &Lines) -> Option<Agreement> {
     })
 }
 
-/// Words that the declared profile asks for and that are neither ours nor running.
+/// Words that the declared profile requires and that are neither ours nor running.
 fn lacking(evidence: &Evidence, ours: &[&str]) -> Option<Agreement> {
     let running: Vec<&str> = machine::cmdline::words(evidence.line()).collect();
     let is_there = |word: &str| match ours.is_empty() {

@@ -1,4 +1,4 @@
-//! One parameter beside everything that is known, and what a family of parameters declares to be asked about it.
+//! Combines one parameter with all that is known about it, and defines how a family of parameters is checked.
 
 use super::{Answer, CountedCpu, Evidence, Truth, Window};
 use crate::lint::{LISTS, Line, is_empty_list, parse_cpus};
@@ -6,7 +6,7 @@ use crate::parameters::ParameterRow;
 use crate::{Finding, Level};
 use machine::{CpuSet, Parameter, same_name};
 
-/// One parameter to be judged, with all that the judgement needs.
+/// One parameter to check, with everything that the check needs.
 pub(crate) struct Case<'a> {
     /// As written.
     pub raw: &'a str,
@@ -20,7 +20,7 @@ pub(crate) struct Case<'a> {
     pub evidence: &'a Evidence<'a>,
     /// The running line.
     pub line: &'a Line<'a>,
-    /// What the rules have against it.
+    /// What the rules object to.
     pub findings: &'a [Finding],
 }
 
@@ -30,18 +30,18 @@ impl Case<'_> {
         self.parameter.value.as_deref().unwrap_or_default()
     }
 
-    /// Its CPU list; `None` where it does not parse.
+    /// Its CPU list; `None` if it does not parse.
     pub fn cpus(&self) -> Option<CpuSet> {
         parse_cpus(self.value(), self.evidence.facts).ok()
     }
 
-    /// What the kernel said about its line; `None` where that cannot be known.
+    /// The kernel's messages about its line; `None` if they cannot be known.
     pub fn messages(&self) -> Option<&[String]> {
         let outcome = self.evidence.facts.outcome.as_ref()?;
         outcome.messages.as_deref()
     }
 
-    /// The first message with all of some parts.
+    /// The first message that contains all of these parts.
     pub fn message(&self, part: &str) -> Option<&str> {
         let messages = self.messages().unwrap_or_default();
         messages
@@ -50,13 +50,13 @@ impl Case<'_> {
             .find(|text| text.contains(part))
     }
 
-    /// The error of a rule that speaks against it.
+    /// The error of the rule with this id about it.
     pub fn error(&self, id: &str) -> Option<&Finding> {
         let mut errors = self.findings.iter();
         errors.find(|one| one.id == id && one.level == Level::Error)
     }
 
-    /// Why CPUs that were asked for are not among those that the kernel took.
+    /// Why the kernel did not accept all of the requested CPUs.
     pub fn why_missing(&self, missing: &CpuSet) -> String {
         let facts = self.evidence.facts;
         let strange = facts.possible.as_ref().map(|possible| missing.minus(possible));
@@ -75,12 +75,12 @@ impl Case<'_> {
     /// Whether it is a list parameter with an empty list.
     fn names_no_cpu(&self) -> bool {
         let name = &self.parameter.name;
-        // `irqaffinity=` leaves the boot CPU, which can be seen.
+        // `irqaffinity=` leaves the boot CPU, which is observable.
         let is_list = LISTS.iter().any(|list| same_name(list, name)) && !same_name("irqaffinity", name);
         is_list && self.parameter.value.as_deref().is_some_and(is_empty_list)
     }
 
-    /// Whether its effect is there.
+    /// Whether its effect is present.
     pub fn works(&self) -> Answer {
         let defeats = self.family.map(|family| family.defeated_by).unwrap_or_default();
         if let Some(finding) = defeats.iter().find_map(|id| self.error(id)) {
@@ -93,7 +93,7 @@ impl Case<'_> {
             Some(family) => (family.works)(self),
             None => Answer::new(Truth::Unseen, "no file and no counter shows what it does"),
         };
-        // A moment that was captured proves nothing about how the machine goes on.
+        // A captured moment proves nothing about later behaviour.
         match (answer.truth, self.evidence.machine.is_captured()) {
             (Truth::Yes, true) => Answer::unknown(format!(
                 "a captured machine cannot show that it works; captured was: {}",
@@ -103,10 +103,10 @@ impl Case<'_> {
         }
     }
 
-    /// What was counted on some CPUs.
+    /// The counts on some CPUs.
     ///
     /// # Errors
-    /// Why nothing was.
+    /// Why nothing was counted.
     pub fn counted(&self, cpus: &CpuSet) -> Result<(u64, Vec<&CountedCpu>), &str> {
         match &self.evidence.window {
             Window::Counted {
@@ -121,21 +121,21 @@ impl Case<'_> {
     }
 }
 
-/// Parameters that are asked about in one way.
+/// Parameters that are checked in the same way.
 pub(crate) struct Family {
     /// Their names.
     pub names: &'static [&'static str],
-    /// Parts of messages by which the kernel refuses them.
+    /// Parts of messages with which the kernel refuses them.
     pub complaints: &'static [&'static str],
-    /// Rules about boot lines whose error leaves them understood and without effect.
+    /// Rules about boot lines whose error means that the parameters are accepted but have no effect.
     pub defeated_by: &'static [&'static str],
-    /// Whether the kernel shows that it took it; `None` where only its messages can tell.
+    /// Whether the kernel shows that it accepted the parameter; `None` if only its messages can show that.
     pub understood: fn(&Case) -> Option<Answer>,
-    /// Whether its effect is there.
+    /// Whether its effect is present.
     pub works: fn(&Case) -> Answer,
 }
 
-/// A time as people read it.
+/// A duration as readable text.
 pub(crate) fn seconds(duration_ns: u64) -> String {
     format!(
         "{}.{} s",

@@ -1,4 +1,4 @@
-//! What the answers are taken from. All of it is data, so that a lie in any of it can be rehearsed.
+//! Collects the evidence for the answers. All of it is data, so that tests can falsify any part.
 
 use crate::declared::{BootPart, ComesBack};
 use crate::lint::Facts;
@@ -7,28 +7,28 @@ use serde::Serialize;
 
 /// Everything that is known about a boot.
 pub struct Evidence<'a> {
-    /// The machine, with tasks and interrupts where they could be read.
+    /// The machine, with tasks and interrupts if they could be read.
     pub machine: &'a Machine,
-    /// Its kernel as the rules about boot lines take it, with what it made of the running line.
+    /// Its kernel's facts for the rules about boot lines, with the result of the running line.
     pub facts: &'a Facts,
-    /// The files of [`crate::boot_check::paths`], where they are there.
+    /// The files of [`crate::boot_check::paths`] that exist.
     pub settings: &'a Settings,
     /// The words that quietcore wrote: those of this boot.
     pub ours: Vec<OurWords>,
-    /// What was counted.
+    /// The counts.
     pub window: Window,
-    /// The most bytes that this kernel keeps of a line.
+    /// The maximum length of a line in this kernel, in bytes.
     pub most: usize,
     /// What `/etc/quietcore.toml` declares.
     pub declared: Vec<Declared>,
-    /// The words that the declared partitions ask of the boot line, for this very kernel; `None` where that is not known.
+    /// The words that the declared partitions require on the boot line, for this specific kernel; `None` if unknown.
     pub asked: Option<Vec<String>>,
-    /// The partitions of ours that are in force; `None` where only root can know.
+    /// The active partitions of ours; `None` if only root can know.
     pub in_force: Option<Vec<InForce>>,
 }
 
 impl Evidence<'_> {
-    /// The running line; empty where it is unknown.
+    /// The running line; empty if it is unknown.
     pub(crate) fn line(&self) -> &str {
         let line = self.machine.kernel.cmdline.as_ref();
         line.map(|line| line.text.as_str()).unwrap_or_default()
@@ -40,22 +40,22 @@ impl Evidence<'_> {
 pub struct Declared {
     /// Its name.
     pub name: String,
-    /// Its CPUs, or why they are not known here.
+    /// Its CPUs, or why they are unknown here.
     pub cpus: Result<CpuSet, String>,
-    /// Whether the boot line belongs to it.
+    /// Whether its declaration includes the boot line.
     pub boot: BootPart,
-    /// Whether it comes back at boot.
+    /// Whether it is restored at boot.
     pub comes_back: ComesBack,
 }
 
-/// A partition of ours that is in force.
+/// An active partition of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InForce {
     /// Its name.
     pub name: String,
     /// Its CPUs.
     pub cpus: CpuSet,
-    /// What was applied and does not hold any more.
+    /// What was applied and is no longer the case.
     pub drift: Vec<String>,
 }
 
@@ -64,11 +64,11 @@ pub struct InForce {
 pub struct OurWords {
     /// The words.
     pub words: Vec<String>,
-    /// How far they have come.
+    /// The stage they have reached.
     pub stage: Stage,
 }
 
-/// How far words of ours have come, as the journal and the running line tell.
+/// The stage that words of ours have reached, according to the journal and the running line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
@@ -76,35 +76,35 @@ pub enum Stage {
     Pending,
     /// On the running line.
     Live,
-    /// Booted since, without them.
+    /// Rebooted since, without them.
     Reverted,
 }
 
-/// What was counted on the CPUs in question.
+/// The counts on the CPUs in question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// This, within so many nanoseconds.
+    /// Counts within this many nanoseconds.
     Counted {
         /// Length of the window.
         duration_ns: u64,
         /// Its CPUs.
         cpus: Vec<CountedCpu>,
     },
-    /// Nothing, for this reason.
+    /// Not counted, for this reason.
     Nothing {
         /// The reason.
         why: String,
     },
 }
 
-/// What was counted on one CPU.
+/// The counts on one CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedCpu {
     /// The CPU.
     pub cpu: CpuId,
-    /// Interrupts of its own timer; `None` where no row counts them.
+    /// Interrupts of its own timer; `None` if no row counts them.
     pub ticks: Option<u64>,
-    /// Interrupts of devices: number or name, what it is, how often.
+    /// Device interrupts: number or name, description, count.
     pub devices: Vec<(String, String, u64)>,
     /// What ran there.
     pub busy: Busy,
@@ -113,10 +113,10 @@ pub struct CountedCpu {
 /// What ran on a CPU during the window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Busy {
-    /// A busy loop of ours at the lowest priority, because nothing else lives there.
+    /// A busy loop of ours at the lowest priority, because nothing else runs there.
     Ours,
     /// A program that was running at the beginning and at the end.
     Theirs(String),
-    /// Nothing all the time, for this reason; an idle CPU has no tick in any case.
+    /// Nothing for the whole window, for this reason; an idle CPU has no tick in any case.
     Idle(String),
 }

@@ -1,4 +1,4 @@
-//! The list of the families of parameters.
+//! Lists the families of parameters.
 
 use super::case::Family;
 use super::{irqaffinity, isolcpus, nohz_full, rcu_nocbs, shown, workqueue};

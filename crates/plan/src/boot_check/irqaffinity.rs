@@ -1,4 +1,4 @@
-//! `irqaffinity=`: `/proc/irq/default_smp_affinity`, and the interrupts of devices that were counted.
+//! Checks `irqaffinity=` by `/proc/irq/default_smp_affinity` and by counted device interrupts.
 
 use super::Answer;
 use super::case::{Case, Family, seconds};
@@ -33,7 +33,7 @@ fn works(case: &Case) -> Answer {
     ))
 }
 
-/// What devices sent to isolated CPUs all the same: managed interrupts, and those that somebody put there.
+/// Device interrupts that still arrived on isolated CPUs: managed ones, and ones that were explicitly placed there.
 fn arrived(case: &Case) -> String {
     let isolated = case.line.isolated();
     let Ok((duration_ns, counted)) = case.counted(&isolated) else {

@@ -1,4 +1,4 @@
-//! `isolcpus=`: `/sys/devices/system/cpu/isolated`, and who is there nevertheless.
+//! Checks `isolcpus=` by `/sys/devices/system/cpu/isolated` and by the tasks that run there nevertheless.
 
 use super::Answer;
 use super::case::{Case, Family};
@@ -94,8 +94,8 @@ fn works(case: &Case) -> Answer {
     }
 }
 
-/// A program that may run elsewhere too, so that it was not put there on purpose, and that last ran there. Kernel threads of
-/// a CPU belong there, and the others are the business of `nohz_full=` and of `apply`.
+/// Whether a program last ran there although it may run elsewhere too, so was not placed there deliberately. Per-CPU
+/// kernel threads belong there; `nohz_full=` and `apply` handle the others.
 fn strays(task: &Task, cpus: &CpuSet) -> bool {
     let is_there = task.cpu.is_some_and(|cpu| cpus.contains(cpu));
     let elsewhere = task

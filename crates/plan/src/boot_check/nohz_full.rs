@@ -1,4 +1,4 @@
-//! `nohz_full=`: `/sys/devices/system/cpu/nohz_full`, and ticks counted while something runs there.
+//! Checks `nohz_full=` by `/sys/devices/system/cpu/nohz_full` and by ticks counted while a program runs there.
 
 use super::case::{Case, Family, seconds};
 use super::{Answer, Busy};
@@ -13,10 +13,10 @@ pub(super) const FAMILY: Family = Family {
     works,
 };
 
-/// Ticks of a second where the configuration does not tell: the lowest that is in use, which makes the bound strict.
+/// Ticks per second if the configuration does not say: the lowest rate in use, which makes the limit strict.
 const LOWEST_HZ: u64 = 100;
 
-/// A tick that goes on arrives at the full rate, one that stopped a few times in a second at most.
+/// A running tick fires at the full rate, a stopped one at most a few times per second.
 const OF_THE_RATE: u64 = 10;
 
 fn understood(case: &Case) -> Option<Answer> {
@@ -45,7 +45,7 @@ fn works(case: &Case) -> Answer {
     }
 }
 
-/// Whether the tick stops on some CPUs.
+/// Whether the tick stops on these CPUs.
 pub(super) fn stopped(case: &Case, cpus: &CpuSet) -> Answer {
     let (duration_ns, counted) = match case.counted(cpus) {
         Ok(found) => found,

@@ -1,4 +1,4 @@
-//! `rcu_nocbs=` and `rcu_nocb_poll`: the message about offloaded CPUs, and the threads that take their callbacks.
+//! Checks `rcu_nocbs=` and `rcu_nocb_poll` by the message about offloaded CPUs and by the threads that run their callbacks.
 
 use super::case::{Case, Family};
 use super::{Answer, Truth};
@@ -22,7 +22,7 @@ pub(super) const POLL: Family = Family {
     works: |_| Answer::new(Truth::Unseen, "no file and no counter shows it"),
 };
 
-/// How the kernel tells the CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`).
+/// The kernel's message with the CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`).
 const OFFLOADED: &str = "Offload RCU callbacks from CPUs: ";
 
 fn listed(case: &Case) -> Option<Answer> {
@@ -44,7 +44,7 @@ fn listed(case: &Case) -> Option<Answer> {
     })
 }
 
-/// `rcuop/N`, `rcuos/N` or `rcuob/N`, one for each CPU that gives its callbacks away.
+/// `rcuop/N`, `rcuos/N` or `rcuob/N`, one for each CPU whose callbacks are offloaded.
 fn threads(case: &Case) -> Answer {
     let Some(asked) = case.cpus() else {
         return Answer::unknown("its list of CPUs cannot be understood");

@@ -1,13 +1,13 @@
-//! Whether a parameter reached the kernel, and where it was lost when not.
+//! Determines whether a parameter reached the kernel, and where it was lost if not.
 
 use super::case::Case;
 use super::{Answer, Outcome, Stage};
 use machine::{Parameter, same_name};
 
-/// Options by which a kernel brings its own line and ignores the loader's (x86; arm and arm64).
+/// Options with which a kernel uses its built-in line and ignores the loader's (x86; arm and arm64).
 const OWN_LINE: &[&str] = &["CONFIG_CMDLINE_OVERRIDE", "CONFIG_CMDLINE_FORCE"];
 
-/// The answer; and, for words of ours that only wait or were lost at a boot, that.
+/// The answer; with a separate outcome for words of ours that are still pending or were lost at a boot.
 pub(super) fn reached(case: &Case, stage: Option<Stage>) -> (Answer, Option<Outcome>) {
     let line = case.line;
     if case.evidence.machine.kernel.cmdline.is_none() {

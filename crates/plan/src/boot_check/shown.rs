@@ -1,4 +1,4 @@
-//! Parameters whose effect one file shows, and those of isolation that no file shows.
+//! Checks parameters whose effect is shown by one file, and isolating ones that no file shows.
 
 use super::case::{Case, Family};
 use super::{Answer, Truth};
@@ -34,7 +34,7 @@ pub(super) const FAMILY: Family = Family {
     works,
 };
 
-/// A parameter, the file that shows it, and what stands there (`None`: the value itself).
+/// A parameter, the file that shows it, and the expected content (`None`: the value itself).
 struct Shown {
     name: &'static str,
     path: &'static str,
@@ -94,7 +94,7 @@ const SHOWN: &[Shown] = &[
     },
 ];
 
-/// The files that words of a line are shown by.
+/// The files that show the words of a line.
 pub fn paths<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
     words
         .filter_map(|word| path(&Parameter::parse(word).name))
@@ -105,7 +105,7 @@ fn row(name: &str) -> Option<&'static Shown> {
     SHOWN.iter().find(|row| same_name(row.name, name))
 }
 
-/// The file of a parameter; that of a module is where all of its are.
+/// The file of a parameter; for a module's parameter, the module's parameter directory.
 fn path(name: &str) -> Option<String> {
     let of_module = || {
         let plain = name
@@ -113,7 +113,7 @@ fn path(name: &str) -> Option<String> {
             .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'));
         let (module, parameter) = name.split_once('.').filter(|_| plain)?;
         let plain = !module.is_empty() && !parameter.is_empty() && !parameter.contains('.');
-        // Under `/sys/module` every `-` is written `_`.
+        // `/sys/module` spells every `-` as `_`.
         plain.then(|| {
             format!(
                 "/sys/module/{}/parameters/{}",
@@ -133,7 +133,7 @@ fn works(case: &Case) -> Answer {
     let Some(text) = case.evidence.settings.get(&path) else {
         return match row(&case.parameter.name) {
             Some(_) => Answer::unknown(format!("{path} could not be read")),
-            // Not every parameter of a module may be read.
+            // Not every parameter of a module is readable.
             None => nothing(),
         };
     };
@@ -155,7 +155,7 @@ fn works(case: &Case) -> Answer {
     }
 }
 
-/// As the kernel reads truth values: `1`, `y`, `on` (`lib/kstrtox.c`); a bare name is true.
+/// Compares truth values as the kernel parses them: `1`, `y`, `on` (`lib/kstrtox.c`); a bare name is true.
 fn same_value(wanted: &str, seen: &str) -> bool {
     let truth = |text: &str| match text {
         "1" | "y" | "Y" | "on" | "" => Some(true),

@@ -1,12 +1,12 @@
-//! The boot part of what is declared, as findings of the verb that brings the run-time part into force.
+//! Reports the boot part of the declarations, as findings of the command that applies the run-time part.
 
 use super::{Answer, BootVerdict, Outcome, Stage, Truth};
 use crate::declared::PATH;
 use crate::{Finding, Level};
 
-/// What is to be said of the boot part; nothing where all of it is in force, as far as that can be seen.
+/// Findings about the boot part; none if all of it is active, as far as this is observable.
 ///
-/// Errors are what the declared partitions miss in this boot; what waits for the next boot is no error.
+/// Errors are what the declared partitions lack in this boot; parameters that wait for the next boot are no error.
 #[must_use]
 pub fn told_of_boot_part(verdict: &BootVerdict) -> Vec<Finding> {
     const ASK: &str = "`quietcore boot check` says more; `quietcore boot show` shows every entry";
@@ -22,7 +22,7 @@ pub fn told_of_boot_part(verdict: &BootVerdict) -> Vec<Finding> {
             Outcome::Works | Outcome::Unknown => return None,
             Outcome::Pending => (Level::Info, "boot-part-pending", one.reached.because.clone()),
             Outcome::Reverted => (Level::Error, "boot-part-reverted", one.reached.because.clone()),
-            // Whether it works is for `boot check`, which counts.
+            // Whether it works is determined by `boot check`, which counts.
             Outcome::Broken => {
                 let first = [&one.reached, &one.understood]
                     .into_iter()

@@ -1,11 +1,11 @@
-//! Whether the kernel understood a parameter that it got: what it said about it, what its rules say, what it shows.
+//! Determines whether the kernel accepted a parameter, from its messages, from the rules, and from what it exposes.
 
 use super::case::Case;
 use super::{Answer, Truth};
 use crate::Level;
 use crate::parameters::{Reader, Repeats};
 
-/// Findings below the level of an error that still mean that the kernel did not take the word.
+/// Findings below error level that still mean that the kernel did not accept the word.
 const NOT_TAKEN: &[&str] = &[
     "misspelled-parameter",
     "foreign-parameter",
@@ -13,10 +13,10 @@ const NOT_TAKEN: &[&str] = &[
     "kthread-cpus-unknown",
 ];
 
-/// Since when kernels list what nobody took (`init/main.c`).
+/// The first kernel that lists unknown parameters (`init/main.c`).
 const LISTS_UNKNOWN: (u32, u32) = (5, 14);
 
-/// Whether the kernel that runs understood the parameter at all.
+/// Whether the running kernel accepted the parameter at all.
 pub(super) fn understood(case: &Case) -> Answer {
     refused(case)
         .or_else(|| replaced(case))
@@ -24,7 +24,7 @@ pub(super) fn understood(case: &Case) -> Answer {
         .unwrap_or_else(|| not_listed(case))
 }
 
-/// What the kernel's messages and the rules have against it.
+/// Objections from the kernel's messages and from the rules.
 fn refused(case: &Case) -> Option<Answer> {
     let family = case.family;
     let defeats = family.map(|family| family.defeated_by).unwrap_or_default();
@@ -37,7 +37,7 @@ fn refused(case: &Case) -> Option<Answer> {
     }
     let complaints = family.map(|family| family.complaints).unwrap_or_default();
     let said = complaints.iter().find_map(|part| case.message(part))?;
-    // Some kernels complain and obey: what they show decides.
+    // Some kernels complain but obey: the exposed state decides.
     let shown = family.and_then(|family| (family.understood)(case));
     match shown.map(|answer| answer.truth) {
         Some(Truth::Yes) => None,
@@ -45,7 +45,7 @@ fn refused(case: &Case) -> Option<Answer> {
     }
 }
 
-/// Where the kernel is one that many people have, and that is known to be built without.
+/// A hint if the kernel is a widespread one that is known to lack the option.
 fn board(case: &Case) -> &'static str {
     let release = case.evidence.facts.release.as_deref().unwrap_or_default();
     let stock = ["-rpi", "-v6+", "-v7+", "-v7l+", "-v8+", "-v8-16k+"];
@@ -55,7 +55,7 @@ fn board(case: &Case) -> &'static str {
     }
 }
 
-/// Of a parameter that counts once, another one on the line that counts.
+/// For a parameter that counts only once: the other occurrence that counts.
 fn replaced(case: &Case) -> Option<Answer> {
     let row = case.row.filter(|row| row.repeats != Repeats::Many)?;
     let (_, counts) = case.line.counting(row.name)?;
@@ -67,7 +67,7 @@ fn replaced(case: &Case) -> Option<Answer> {
         .then(|| Answer::no(format!("`{}` is on the line too, and {which} counts", counts.raw)))
 }
 
-/// That the kernel did not list it among what nobody took.
+/// The answer if the kernel did not list it as unknown.
 fn not_listed(case: &Case) -> Answer {
     let Some(row) = case.row else {
         return Answer::new(Truth::Unseen, "quietcore does not know it");
@@ -78,7 +78,7 @@ fn not_listed(case: &Case) -> Answer {
             "it is not for the kernel: a program reads it from /proc/cmdline",
         );
     }
-    // Parameters of modules are never listed: the module may come later.
+    // Parameters of modules are never listed: the module may be loaded later.
     if row.name.contains('.') {
         return Answer::new(
             Truth::Unseen,

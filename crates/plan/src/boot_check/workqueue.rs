@@ -1,4 +1,4 @@
-//! `workqueue.unbound_cpus=`: `/sys/devices/virtual/workqueue/cpumask`.
+//! Checks `workqueue.unbound_cpus=` by `/sys/devices/virtual/workqueue/cpumask`.
 
 use super::Answer;
 use super::case::{Case, Family};

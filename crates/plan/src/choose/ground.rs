@@ -1,4 +1,4 @@
-//! What a choice is made from: the places of the machine, the CPUs that may be taken, what is asked for.
+//! Collects the input of a choice: the places of the machine, the available CPUs, and the wish.
 
 use super::limits::Limits;
 use super::places::{Place, places};
@@ -9,20 +9,20 @@ use machine::{CoreKind, CpuSet, Topology};
 pub(crate) struct Ground<'a> {
     pub(crate) topology: &'a Topology,
     pub(crate) places: Vec<Place>,
-    /// CPUs that no limit forbids.
+    /// CPUs that no limit excludes.
     pub(crate) available: CpuSet,
     /// Online CPUs that were isolated at boot.
     pub(crate) boot_isolated: CpuSet,
     /// Slow CPUs of a machine with two kinds.
     pub(crate) efficiency: CpuSet,
-    /// CPUs that are asked for.
+    /// The requested number of CPUs.
     pub(crate) count: usize,
     pub(crate) shape: Shape,
-    /// Nodes that keep at least one CPU.
+    /// Nodes that must keep at least one CPU.
     pub(crate) guarded: Vec<u32>,
 }
 
-/// What a choice takes of one place.
+/// What a choice takes from one place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken {
     /// How many of its CPUs.
@@ -33,7 +33,7 @@ pub(crate) struct Taken {
     pub(crate) fresh: usize,
     /// In a core: how many of them are of the slow kind.
     pub(crate) slow: usize,
-    /// In a core: how far they are from the highest number, added up.
+    /// In a core: the sum of their distances from the highest number.
     pub(crate) depth: u64,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// What a set takes of a place.
+    /// What a set takes from a place.
     pub(crate) fn taken(&self, place: &Place, set: &CpuSet) -> Taken {
         let cpus = place.cpus.and(set);
         let mut taken = Taken {

@@ -1,22 +1,22 @@
-//! What a choice must never take, whatever it costs: the lowest CPU, the boot CPU, what the user keeps, what is
-//! not near the device, the other kind of core, the last CPU of a node that has work of its own.
+//! Defines which CPUs a choice must never take: the lowest CPU, the boot CPU, CPUs that the user keeps, CPUs that are
+//! not near the device, the other kind of core, the last CPU of a node in use.
 
 use super::{Reason, Wish};
 use crate::Refusal;
 use machine::{CoreKind, CpuSet, Machine};
 
-/// What is left to choose from, and why.
+/// The CPUs left to choose from, with reasons.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     /// CPUs that may be taken.
     pub(crate) available: CpuSet,
     /// Nodes that must keep a CPU.
     pub(crate) guarded: Vec<u32>,
-    /// Why.
+    /// The reasons.
     pub(crate) reasons: Vec<Reason>,
 }
 
-/// One limit that can be lifted to find out which one stands in the way.
+/// One limit that can be lifted to find out which one prevents a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     Keep,
@@ -45,7 +45,7 @@ impl Limit {
         }
     }
 
-    /// How to do without it.
+    /// How to avoid the limit.
     pub(crate) fn lifted(self) -> &'static str {
         match self {
             Limit::Keep => "without --keep",
@@ -57,11 +57,10 @@ impl Limit {
 }
 
 impl Limits {
-    /// The limits of a wish; `kind` is the kind of core to take on a machine with two, `lifted` one limit that
-    /// is ignored.
+    /// The limits of a wish. `kind` is the kind of core to take on a machine with two kinds; `lifted` is a limit to ignore.
     ///
     /// # Errors
-    /// A machine that does not tell its CPUs, CPUs to keep that do not exist, a kind that it does not have.
+    /// A machine whose CPUs are unknown, CPUs to keep that do not exist, a kind that it does not have.
     pub(crate) fn of(
         machine: &Machine,
         wish: &Wish,
@@ -170,7 +169,7 @@ impl Limits {
     }
 }
 
-/// Whether a node has tasks, memory or devices. Memory that nobody tells of is taken to be there.
+/// Whether a node has tasks, memory or devices. Memory of unknown size is assumed to exist.
 pub(crate) fn is_in_use(machine: &Machine, node: &machine::Node, wish: &Wish) -> bool {
     let pinned_there = |task: &machine::Task| {
         let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());

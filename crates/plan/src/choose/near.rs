@@ -1,25 +1,25 @@
-//! Which CPUs are near a device.
+//! Finds the CPUs near a device.
 
 use crate::Refusal;
 use machine::devices::Locality;
 use machine::{CpuSet, Topology};
 
-/// CPUs near something, and how that is known.
+/// CPUs near something, and how this is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near {
-    /// The device, as the user called it.
+    /// The device, as the user named it.
     pub device: String,
     /// The online CPUs near it.
     pub cpus: CpuSet,
-    /// Where it is: `node 1`.
+    /// Its location: `node 1`.
     pub what: String,
 }
 
 impl Near {
-    /// From what the machine tells of a device. On a machine with one memory node every CPU is as near.
+    /// From the machine's data about a device. On a machine with one memory node every CPU is equally near.
     ///
     /// # Errors
-    /// [`Refusal::NoLocality`] where there are several nodes and nothing tells which one it is.
+    /// [`Refusal::NoLocality`] if there are several nodes and none is known to be the device's.
     pub fn of(device: &Locality, topology: &Topology) -> Result<Near, Refusal> {
         let online = &topology.online;
         let near = |cpus: CpuSet, what: String| Near {

@@ -1,12 +1,11 @@
-//! The machine as places inside places: all, node, package, last-level cache, level-2 cache, core.
+//! Models the machine as nested places: all, node, package, last-level cache, level-2 cache, core.
 //!
-//! What a choice costs can then be added up place by place. Sets that cross each other (firmware that lies,
-//! odd hypervisors) cannot be nested: memory nodes win, because leaving a node without housekeeping is
-//! forbidden, then the larger set does.
+//! The cost of a choice is then a sum over places. Overlapping sets (wrong firmware data, unusual hypervisors) cannot be
+//! nested. Memory nodes win, because leaving a node without housekeeping is forbidden; after that the larger set wins.
 
 use machine::{CpuId, CpuSet, Topology};
 
-/// What a place is. One set of CPUs may be several things at once.
+/// The kind of a place. One set of CPUs may be of several kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Node(u32),
@@ -48,7 +47,7 @@ impl Place {
         })
     }
 
-    /// Its name for people, by the largest thing that it is.
+    /// Its readable name, by its largest kind.
     pub(crate) fn name(&self) -> String {
         match self.kinds.iter().min() {
             Some(Kind::Node(id)) => format!("node {id}"),
@@ -63,12 +62,12 @@ impl Place {
     }
 }
 
-/// All places; the whole machine is the first, and every place comes before those inside it.
+/// All places; the whole machine is the first, and every place precedes those inside it.
 pub(crate) fn places(topology: &Topology) -> Vec<Place> {
     let online = &topology.online;
     let mut nest = Nest::new(online);
     let mut groups = groups(topology);
-    // Larger sets first; of equal ones the kind decides, which only orders the names.
+    // Larger sets first; among equal ones the kind decides, which only orders the names.
     groups.sort_by_key(|(kind, set)| (std::cmp::Reverse(set.len()), *kind, set.first()));
     for (kind, set) in groups {
         nest.put(kind, set);
@@ -76,7 +75,7 @@ pub(crate) fn places(topology: &Topology) -> Vec<Place> {
     nest.finish()
 }
 
-/// Every set that the machine tells, cut to online CPUs. A core that reaches over two nodes is cut by node.
+/// Every known set, restricted to online CPUs. A core that spans two nodes is split by node.
 fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
     let online = &topology.online;
     let mut groups: Vec<(Kind, CpuSet)> = Vec::new();
@@ -86,7 +85,7 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
             nodes.entry(node).or_default().insert(cpu.id);
         }
     }
-    // Pieces of a set that no node cuts; nothing where a node cuts it.
+    // The set if no node splits it; else nothing.
     let uncut = |set: &CpuSet| {
         let within = |node: &CpuSet| !node.intersects(set) || node.is_subset(set) || set.is_subset(node);
         nodes.values().all(within)
@@ -133,7 +132,7 @@ fn groups(topology: &Topology) -> Vec<(Kind, CpuSet)> {
     groups
 }
 
-/// Places while they are put into each other.
+/// Places while they are being nested.
 struct Nest {
     places: Vec<Place>,
     /// The innermost place of each CPU so far, by CPU number.
@@ -188,7 +187,7 @@ impl Nest {
         }
     }
 
-    /// CPUs whose core could not be nested stand alone, so that every CPU is in a core.
+    /// CPUs whose core could not be nested become places of their own, so that every CPU is in a core.
     fn finish(mut self) -> Vec<Place> {
         let lone: Vec<(usize, CpuId)> = self
             .places

@@ -1,4 +1,4 @@
-//! Why a wish cannot be met, and what can be had instead.
+//! Explains why a wish cannot be met, and what is possible instead.
 
 use super::ground::Ground;
 use super::limits::{Limit, Limits};
@@ -7,8 +7,8 @@ use super::{Wish, best_of_kinds, kinds};
 use crate::Refusal;
 use machine::Machine;
 
-/// The refusal of a wish that no set of CPUs meets: the limit whose lifting would help, and how many CPUs are
-/// to be had without that.
+/// The refusal of a wish that no set of CPUs meets: the limit whose removal would help, and how many CPUs are possible
+/// under it.
 pub(super) fn not_so_many(machine: &Machine, wish: &Wish) -> Refusal {
     let most = most(machine, wish, None);
     let applies = |limit: &Limit| match limit {
@@ -59,7 +59,7 @@ pub(super) fn not_so_many(machine: &Machine, wish: &Wish) -> Refusal {
     }
 }
 
-/// The most CPUs that can be had; 0 where the limits themselves cannot be met.
+/// The largest possible number of CPUs; 0 if the limits themselves cannot be met.
 fn most(machine: &Machine, wish: &Wish, lifted: Option<Limit>) -> usize {
     let all = machine.topology.online.len();
     let kinds = kinds(machine, wish).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! What makes one choice better than another: a list of rules, the most important first.
+//! Ranks choices by a list of rules, the most important first.
 //!
-//! Each rule is a cost of what is taken of a place. Choices are compared rule by rule, so a lower rule only
-//! decides between choices that are equal under all rules above it. What must never happen is not here but in
-//! [`super::limits`]. One family of rules is one file, one rule is one line below.
+//! Each rule is a cost of what is taken from a place. Choices are compared rule by rule, so a lower rule decides only
+//! between choices that are equal under all rules above it. Hard limits are in [`super::limits`]. One family of rules
+//! is one file, one rule is one line below.
 
 mod boot;
 mod caches;
@@ -21,21 +21,21 @@ pub(crate) struct Rule {
     pub(crate) id: &'static str,
     /// Why it matters.
     pub(crate) because: &'static str,
-    /// What it costs to take this much of a place.
+    /// The cost of taking this much of a place.
     pub(crate) cost: fn(&Ground, &Place, &Taken) -> u64,
-    /// What a choice that keeps the rule has achieved; `None` where the machine gives no occasion.
+    /// What a choice that follows the rule achieved; `None` if the rule does not apply to the machine.
     pub(crate) kept: fn(&Ground, &CpuSet) -> Option<String>,
-    /// What is wrong where it costs something; `None` for a rule that only orders equals.
+    /// The fault if there is a cost; `None` for a rule that only orders equals.
     pub(crate) breach: Option<Breach>,
-    /// Why another choice lost by it, where there is no breach to show.
+    /// Why another choice lost by it, if there is no breach to show.
     pub(crate) lost: &'static str,
 }
 
-/// How a broken rule is told.
+/// How a broken rule is reported.
 pub(crate) struct Breach {
-    /// How much it matters to a user who asked for just these CPUs; `None` is not told then.
+    /// How much it matters to a user who named these CPUs; `None` is not reported then.
     pub(crate) level: Option<Level>,
-    /// What is so, of one place.
+    /// The fault, for one place.
     pub(crate) message: fn(&Share) -> String,
     /// What to do about it.
     pub(crate) fix: fn(&Share) -> String,
@@ -50,7 +50,7 @@ pub(crate) struct Share<'a> {
     pub(crate) holds_lowest: bool,
 }
 
-/// Every rule, in the order in which they decide.
+/// Every rule, in order of decision.
 pub(crate) const RULES: &[&Rule] = &[
     &cores::WHOLE,
     &boot::ISOLATED,
@@ -67,13 +67,13 @@ pub(crate) const RULES: &[&Rule] = &[
     &shape::HIGHEST,
 ];
 
-/// How many rules.
+/// The number of rules.
 pub(crate) const COST: usize = RULES.len();
 
-/// What a choice costs under every rule; compared from the first on.
+/// The cost of a choice under every rule, compared from the first on.
 pub(crate) type Cost = [u64; COST];
 
-/// The cost of what is taken of one place.
+/// The cost of what is taken from one place.
 pub(crate) fn cost_of(ground: &Ground, place: &Place, taken: &Taken) -> Cost {
     let mut cost = [0; COST];
     for (cost, rule) in cost.iter_mut().zip(RULES) {

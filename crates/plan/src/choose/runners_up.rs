@@ -1,5 +1,4 @@
-//! What else there was: other places, other kinds, what a person would have written by hand, and the rule by
-//! which each of them lost.
+//! Lists the alternatives: other places, other kinds, what a user would write by hand, and the rule by which each lost.
 
 use super::ground::Ground;
 use super::limits::Limits;
@@ -19,14 +18,14 @@ pub struct RunnerUp {
     pub because: String,
 }
 
-/// More than these are not shown.
+/// Maximum number of alternatives shown.
 const SHOWN: usize = 4;
-/// Nor more than these that lost by the same rule.
+/// Maximum number shown that lost by the same rule.
 const ALIKE: usize = 2;
-/// Places of the machine that are searched for another choice.
+/// Number of places that are searched for another choice.
 const SEARCHED: usize = 3;
 
-/// The best other choices, the best first.
+/// The best alternatives, best first.
 pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -> Vec<RunnerUp> {
     let mut others: Vec<(Cost, CpuSet)> = Vec::new();
     let mut offer = |set: CpuSet| {
@@ -68,7 +67,7 @@ pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -
     }
     by_hand(ground).into_iter().for_each(&mut offer);
     others.sort();
-    // Many are as good but for their numbers: a few of each sort tell more than many of one.
+    // Many differ only in their numbers: a few of each kind say more than many of one.
     let mut told: Vec<RunnerUp> = Vec::new();
     let losers = others.into_iter();
     for other in losers.filter_map(|(cost, set)| lost(ground, best, &cost, set)) {
@@ -80,8 +79,7 @@ pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -
     told
 }
 
-/// What is left of the machine for another choice: without the chosen CPUs' cores one by one, and in the other
-/// nodes.
+/// What is left of the machine for another choice: without the cores of the chosen CPUs, one at a time, and in the other nodes.
 fn elsewhere(ground: &Ground, best: &Best) -> Vec<CpuSet> {
     let cores: Vec<&CpuSet> = ground
         .places
@@ -100,7 +98,7 @@ fn elsewhere(ground: &Ground, best: &Best) -> Vec<CpuSet> {
     areas
 }
 
-/// What people write without looking: the last ones, and the first ones after the lowest.
+/// What users write without looking: the last CPUs, and the first ones after the lowest.
 fn by_hand(ground: &Ground) -> Vec<CpuSet> {
     let ids: Vec<CpuId> = ground.available.iter().collect();
     if ids.len() < ground.count {

@@ -1,9 +1,8 @@
-//! The best choice, exactly: by dynamic programming over the places, from the cores outwards.
+//! Finds the best choice exactly, by dynamic programming over the places, from the cores outwards.
 //!
-//! For every place and every number of CPUs the cheapest way to take so many of them is worked out from those
-//! of the places inside it. Whether the first CPU of a place is taken is kept apart, because it costs only
-//! where the place is shared in the end, and that is not known inside. The first CPU of a place is always the
-//! first one of the first place inside it.
+//! For every place and every number of CPUs, the cheapest way to take that many is computed from those of the places inside it.
+//! Whether the first CPU of a place is taken is tracked separately: it has a cost only if the place ends up shared, which the
+//! inner places cannot know. The first CPU of a place is always the first one of the first place inside it.
 
 use super::ground::{Ground, Taken};
 use super::places::Place;
@@ -13,7 +12,7 @@ use machine::{CpuId, CpuSet};
 /// Ways to take a number of CPUs: without the first CPU, and with it.
 type Ways = [Option<Cost>; 2];
 
-/// Where a way of several places comes from: CPUs and first-flag of the last place, flag of those before it.
+/// The origin of a combined way: CPUs and first-flag of the last place, flag of those before it.
 #[derive(Clone, Copy, Default)]
 struct Back {
     last: usize,
@@ -21,7 +20,7 @@ struct Back {
     before_first: usize,
 }
 
-/// What is known of a place once it has been worked out.
+/// The results for a place.
 #[derive(Default)]
 struct Table {
     ways: Vec<Ways>,
@@ -29,7 +28,7 @@ struct Table {
     backs: Vec<Vec<[Back; 2]>>,
 }
 
-/// The best sets of CPUs, by how many they hold.
+/// The best sets of CPUs, by size.
 pub(crate) struct Search<'a, 'g> {
     ground: &'a Ground<'g>,
     available: &'a CpuSet,
@@ -37,7 +36,7 @@ pub(crate) struct Search<'a, 'g> {
 }
 
 impl<'a, 'g> Search<'a, 'g> {
-    /// Works out all ways to take up to `most` of the available CPUs.
+    /// Computes all ways to take up to `most` of the available CPUs.
     pub(crate) fn new(ground: &'a Ground<'g>, available: &'a CpuSet, most: usize) -> Search<'a, 'g> {
         let mut tables: Vec<Table> = Vec::new();
         tables.resize_with(ground.places.len(), Table::default);
@@ -46,7 +45,7 @@ impl<'a, 'g> Search<'a, 'g> {
             available,
             tables,
         };
-        // Every place comes before those inside it, so backwards everything inside is ready.
+        // Every place precedes those inside it, so in reverse order everything inside is ready.
         for (index, place) in ground.places.iter().enumerate().rev() {
             let mut table = if place.inside.is_empty() {
                 search.core(place, most)
@@ -60,7 +59,7 @@ impl<'a, 'g> Search<'a, 'g> {
                         *way = None;
                         continue;
                     }
-                    // A core's own cost needs to know its CPUs and was counted there.
+                    // A core's own cost depends on its CPUs and was added there.
                     if !place.inside.is_empty() {
                         let taken = Taken {
                             cpus,
@@ -97,7 +96,7 @@ impl<'a, 'g> Search<'a, 'g> {
         Some(set)
     }
 
-    /// The largest number of CPUs that can be taken.
+    /// The largest possible number of CPUs.
     pub(crate) fn most(&self) -> usize {
         let ways = self
             .tables
@@ -109,7 +108,7 @@ impl<'a, 'g> Search<'a, 'g> {
             .unwrap_or(0)
     }
 
-    /// Which threads of a core to take when not all of them: those isolated at boot, then the highest.
+    /// Which threads of a core to take if not all: those isolated at boot, then the highest.
     fn threads(&self, place: &Place, cpus: usize) -> CpuSet {
         let mut ids: Vec<CpuId> = place.cpus.and(self.available).iter().collect();
         ids.sort_by_key(|&id| (!self.ground.boot_isolated.contains(id), std::cmp::Reverse(id)));

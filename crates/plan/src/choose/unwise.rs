@@ -1,4 +1,4 @@
-//! What is unwise about given CPUs: the same limits and rules, as findings. `--cpus` is obeyed all the same.
+//! Reports what is unwise about named CPUs: the same limits and rules, as findings. `--cpus` is still obeyed.
 
 use super::Wish;
 use super::ground::Ground;
@@ -7,7 +7,7 @@ use super::rules::{RULES, Share, broken};
 use crate::{Finding, Level};
 use machine::{CoreKind, CpuSet, Machine};
 
-/// More places than this are counted instead of told.
+/// Above this number, places are counted instead of listed.
 const SHOWN: usize = 4;
 
 /// Findings about a set of CPUs on a machine.
@@ -50,7 +50,7 @@ fn subject(share: &Share) -> String {
     format!("cpu{}", share.isolated)
 }
 
-/// The limits of a choice that a user may pass over.
+/// The limits of a choice that a user may override.
 fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
     let topology = &machine.topology;
     let mut findings = Vec::new();

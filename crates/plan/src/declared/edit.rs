@@ -1,19 +1,19 @@
-//! Declarations to text: one more partition at the end of a file that keeps everything else as it is.
+//! Writes declarations: appends a partition to a file and keeps everything else as it is.
 
 use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, parse};
 use crate::{PartitionName, Profile, Shape};
 use machine::CoreKind;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
-/// What stands above the first partition of a new file.
+/// The head of a new file, above the first partition.
 const HEAD: &str = "# The partitions of this machine: `quietcore apply` brings them into force, `quietcore explain KNOB` says what\n\
      # `with` and `without` may name.\n\n";
 
-/// The text with one more declaration, or with the boot line added to the one that stands there; `None` where all of it
-/// stands there already.
+/// The text with one more declaration, or with the boot line added to an existing one; `None` if the text already
+/// contains all of it.
 ///
 /// # Errors
-/// A text that does not parse, or that declares the name or the CPUs otherwise.
+/// A text that does not parse, or that declares the name or the CPUs differently.
 pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationError> {
     let there = parse(text.as_bytes())?;
     if let Some(other) = there.iter().find(|other| other.name() == new.name()) {
@@ -58,7 +58,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         document.set_trailing("");
     }
     let text = document.to_string();
-    // What is written must be read the same way at boot.
+    // The written text must be parsed the same way at boot.
     let same = parse(text.as_bytes())?.iter().any(|one| one.wants_the_same(new));
     match same {
         true => Ok(Some(text)),
@@ -68,7 +68,7 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
     }
 }
 
-/// The text with `boot = true` in partitions of these names; `None` where all of them say so already.
+/// The text with `boot = true` in the partitions with these names; `None` if all of them already have it.
 ///
 /// # Errors
 /// A text that does not parse, or that does not name the CPUs of one.
@@ -107,7 +107,7 @@ pub fn put_on_boot_line(text: &str, names: &[PartitionName]) -> Result<Option<St
         }
     }
     let text = document.to_string();
-    // The parser has the last word: also on a partition whose CPUs are chosen.
+    // The parser decides, also about a partition whose CPUs are chosen.
     match parse(text.as_bytes())?.iter().any(wanted) {
         false => Ok(Some(text)),
         true => Err(unreadable(

@@ -1,4 +1,4 @@
-//! Text to declarations. Whatever is wrong is said with the line where it stands.
+//! Parses declarations. Every error gives its line.
 
 use super::place::{Lines, line_of};
 use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
@@ -52,7 +52,7 @@ enum Arrangement {
 /// The declarations of a file, in their order.
 ///
 /// # Errors
-/// What is wrong first, with its line.
+/// The first error, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
     let (text, document) = document(bytes)?;
     let mut declared: Vec<Declaration> = Vec::new();
@@ -69,10 +69,10 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
     Ok(declared)
 }
 
-/// What a file says to `watch --daemon`; what it does not say is as [`Watching::default`].
+/// The settings of a file for `watch --daemon`; a missing one is as in [`Watching::default`].
 ///
 /// # Errors
-/// As [`parse`], of the file as a whole: half of a file is none.
+/// As [`parse`], for the whole file: a file that is only partly valid is refused.
 pub fn watching(bytes: &[u8]) -> Result<Watching, DeclarationError> {
     parse(bytes)?;
     let (_, document) = document(bytes)?;
@@ -153,7 +153,7 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
     })
 }
 
-/// The boot line is read before anything can be chosen.
+/// The boot line is read before CPUs can be chosen.
 fn boot_part(text: &str, table: &Table) -> Result<BootPart, DeclarationError> {
     match table.boot.as_ref().map(|said| (*said.get_ref(), said.span())) {
         None => Ok(BootPart::Unsaid),
@@ -212,7 +212,7 @@ fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
     Ok(CpuWish::Named(cpus.get_ref().clone()))
 }
 
-/// Names and CPUs of all partitions so far, so that each further one is not compared with every one before it.
+/// Names and CPUs of all previous partitions, so that a new one is not compared with each of them.
 #[derive(Default)]
 struct Taken {
     names: BTreeSet<String>,
@@ -233,7 +233,7 @@ impl Taken {
     }
 }
 
-/// The CPUs that a declaration names by their numbers.
+/// The CPUs that a declaration names by number.
 fn plain(one: &Declaration) -> Option<CpuSet> {
     match &one.cpus {
         CpuWish::Named(text) => CpuSet::parse_list(text).ok(),
@@ -241,7 +241,7 @@ fn plain(one: &Declaration) -> Option<CpuSet> {
     }
 }
 
-/// A name stands for one partition, and a CPU for one of them. CPUs by topology words are compared on the machine.
+/// A name belongs to one partition, and so does a CPU. CPUs given by topology words are compared on the machine.
 fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), DeclarationError> {
     for other in declared {
         let (name, line) = (other.name(), other.line);
@@ -267,7 +267,7 @@ fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), Decl
     Ok(())
 }
 
-/// A refusal in the words of the file: which key is meant is clear from the line.
+/// A refusal in terms of the file: the line shows which key is meant.
 fn refused(text: &str, value: &Spanned<String>, refusal: &Refusal) -> DeclarationError {
     let said = refusal.to_string();
     let mut lines = said.lines();

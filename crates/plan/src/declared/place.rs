@@ -1,14 +1,14 @@
-//! Lines of a text by their place in it.
+//! Finds the line of a position in a text.
 
 use std::ops::Range;
 
-/// The line, from 1, in which a span of bytes begins.
+/// The line, from 1, in which a span of bytes starts.
 pub(super) fn line_of(text: &str, span: &Range<usize>) -> usize {
     let before = text.as_bytes().get(..span.start).unwrap_or(text.as_bytes());
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// Lines of places that are asked for in their order: the text is gone through once.
+/// Lines of positions that are requested in ascending order: the text is scanned once.
 #[derive(Default)]
 pub(super) struct Lines {
     seen: usize,
@@ -16,7 +16,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The line, from 1, in which a span of bytes begins.
+    /// The line, from 1, in which a span of bytes starts.
     pub fn of(&mut self, text: &str, span: &Range<usize>) -> usize {
         let Some(new) = text.as_bytes().get(self.seen..span.start) else {
             return line_of(text, span);

@@ -1,46 +1,46 @@
-//! The table `[watch]`: what `watch --daemon` does with what it finds.
+//! Defines the table `[watch]`: what `watch --daemon` does with its findings.
 
 use super::{DeclarationError, Webhook};
 use crate::{KNOBS, Level};
 use serde::Deserialize;
 use std::net::SocketAddr;
 
-/// What to do with what is found.
+/// What to do with findings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Watching {
-    /// A program and its arguments: started for each finding that appears or goes, with the line of the log on its input.
+    /// A program and its arguments, started for each finding that appears or disappears, with the log line on its input.
     pub alert: Vec<String>,
     /// Where the same line is posted; `None` for nowhere.
     pub webhook: Option<Webhook>,
     /// Whether systemd's journal gets the same lines.
     pub journal: bool,
-    /// What is set again.
+    /// What is repaired.
     pub repair: Repair,
-    /// Findings that are left out: `ID`, or `ID:SUBJECT`.
+    /// Findings to ignore: `ID`, or `ID:SUBJECT`.
     pub ignore: Vec<String>,
-    /// From which level on a finding is told.
+    /// The lowest level that is reported.
     pub level: Level,
-    /// Where metrics are served over HTTP; nowhere without it.
+    /// Where metrics are served over HTTP; `None` for nowhere.
     pub listen: Option<SocketAddr>,
-    /// Whether `listen` may name an address that other machines reach: `listen_openly = true`.
+    /// Whether `listen` may be an address that other machines can reach: `listen_openly = true`.
     pub listen_openly: bool,
-    /// A file that gets the metrics, for the textfile collector of `node_exporter`; its whole path.
+    /// A file that gets the metrics, for the textfile collector of `node_exporter`; an absolute path.
     pub textfile: Option<String>,
-    /// Time from one writing of `textfile` to the next, in seconds.
+    /// Interval between writes of `textfile`, in seconds.
     pub textfile_every_s: u64,
-    /// A result of `measure` whose histograms are among the metrics; its whole path.
+    /// A result of `measure` whose histograms are part of the metrics; an absolute path.
     pub results: Option<String>,
 }
 
-/// What is set again by itself.
+/// What is repaired automatically.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(
     untagged,
     expecting = "[watch] repair: write true, false, or a list of knobs such as [\"irq_affinity\"]"
 )]
 pub enum Repair {
-    /// All that `check --fix` would set, or nothing.
+    /// Everything that `check --fix` would set, or nothing.
     All(bool),
     /// What these knobs would set.
     Knobs(Vec<String>),
@@ -65,7 +65,7 @@ impl Default for Watching {
 }
 
 impl Repair {
-    /// Whether what this knob would set is set.
+    /// Whether the changes of this knob are made.
     #[must_use]
     pub fn has(&self, knob: &str) -> bool {
         match self {

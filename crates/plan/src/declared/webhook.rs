@@ -1,26 +1,27 @@
-//! Where an alert is posted: `http://HOST[:PORT][/PATH]`. Text from a file, so nothing in it may become a header of its own.
+//! Parses the URL that alerts are posted to: `http://HOST[:PORT][/PATH]`. It is text from a file, so no part of it may
+//! become a separate header.
 
 use serde::Deserialize;
 
-/// A place that takes lines by HTTP.
+/// A receiver of lines over HTTP.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub struct Webhook {
-    /// Name or address of the host; an address of IPv6 without its brackets.
+    /// Name or address of the host; an IPv6 address without its brackets.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// What is asked for there, from the first `/` on.
+    /// The request path, from the first `/` on.
     pub path: String,
-    /// As it was written.
+    /// The original text.
     pub text: String,
 }
 
-/// The port of `http`.
+/// The default port of `http`.
 const USUAL_PORT: u16 = 80;
 
 impl TryFrom<String> for Webhook {
-    /// Words: the line is known to whoever reads the file.
+    /// Text only: the caller that reads the file knows the line.
     type Error = String;
 
     fn try_from(text: String) -> Result<Webhook, String> {

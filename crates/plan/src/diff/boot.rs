@@ -1,11 +1,11 @@
-//! The kernel and its boot line.
+//! Compares the kernel and its boot line.
 
 use super::{Pair, Step};
 use crate::Level;
 use machine::{Cmdline, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Parameters that isolate: to lose one is to lose isolation.
+/// Parameters that isolate: losing one means losing isolation.
 const ISOLATING: [&str; 6] = [
     "isolcpus",
     "nohz_full",
@@ -15,7 +15,7 @@ const ISOLATING: [&str; 6] = [
     "cpuset",
 ];
 
-/// Options of the configuration that decide what a boot line can do.
+/// Configuration options that decide what a boot line can do.
 const OPTIONS: [&str; 9] = [
     "CONFIG_HZ",
     "CONFIG_NO_HZ_FULL",

@@ -1,10 +1,10 @@
-//! CPUs that came and went, and what the kernel keeps away from them since boot.
+//! Compares which CPUs exist, and what the kernel has kept off them since boot.
 
 use super::{Pair, Step, shown};
 use crate::Level;
 use machine::{CpuSet, Isolation};
 
-/// A set of CPUs that the kernel tells about its own isolation.
+/// A set of CPUs that the kernel reports about its own isolation.
 type Told = (&'static str, &'static str, fn(&Isolation) -> &Option<CpuSet>);
 
 const TOLD: [Told; 3] = [
@@ -18,7 +18,7 @@ const TOLD: [Told; 3] = [
 pub(super) fn compare(pair: &mut Pair) {
     let (before, after) = (pair.before, pair.after);
     let (old, new) = (&before.machine.topology.online, &after.machine.topology.online);
-    // A machine that does not tell its CPUs has not lost them.
+    // A machine with unknown CPUs has not lost any.
     if !old.is_empty() && !new.is_empty() {
         let (gone, come) = (old.minus(new), new.minus(old));
         let present = after.machine.topology.present_cpus();

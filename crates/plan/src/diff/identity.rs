@@ -1,9 +1,8 @@
-//! Whether two readings are of one machine. Nobody's serial numbers are captured, so it is told by what a
-//! machine is built of.
+//! Determines whether two readings are of one machine. No serial numbers are captured, so the hardware decides.
 
 use super::Reading;
 
-/// What does not fit one machine, in words.
+/// What does not match one machine, in words.
 pub(super) fn differences(before: &Reading, after: &Reading) -> Vec<String> {
     let dmi = |reading: &Reading, name: &str| {
         let suffix = format!("/id/{name}");

@@ -1,4 +1,4 @@
-//! Interrupts: where each may fire and does, which are new.
+//! Compares interrupts: where each may fire and does fire, and which are new.
 
 use super::{Pair, Step, shown};
 use crate::Level;
@@ -32,7 +32,7 @@ pub(super) fn compare(pair: &mut Pair) {
     }
 }
 
-/// Numbers change from boot to boot, names do not: an interrupt with a name of its own is known by it.
+/// Numbers change from boot to boot, names do not: an interrupt with a unique name is identified by it.
 type Key = (String, Option<u32>);
 
 fn by_key(interrupts: &[Interrupt]) -> HashMap<Key, &Interrupt> {
@@ -79,7 +79,7 @@ fn moved(pair: &mut Pair, former: &Interrupt, now: &Interrupt) {
 }
 
 fn appeared(pair: &mut Pair, interrupt: &Interrupt) {
-    // A number that nobody has requested cannot fire.
+    // An unrequested number cannot fire.
     if interrupt.name.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! cpusets and partitions, workqueues, and where new interrupts go.
+//! Compares cpusets and partitions, workqueues, and the CPUs of new interrupts.
 
 use super::{Pair, Step, shown};
 use crate::Level;

@@ -1,11 +1,11 @@
-//! Settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
+//! Compares settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
 
 use super::{Pair, Step, shown};
 use crate::Level;
 use machine::{CpuId, CpuSet};
 use std::collections::BTreeMap;
 
-/// Settings that noise on isolated CPUs is known to come from.
+/// Settings that are known to cause noise on isolated CPUs.
 const MATTERS: [&str; 27] = [
     "rq_affinity",
     "scaling_governor",
@@ -36,12 +36,12 @@ const MATTERS: [&str; 27] = [
     "threaded",
 ];
 
-/// What is compared elsewhere, or says which machine it is.
+/// Settings that are compared elsewhere or only identify the machine.
 const ELSEWHERE: [&str; 2] = ["/class/dmi/", "/virtual/dmi/"];
 
 pub(super) fn compare(pair: &mut Pair) {
     let (before, after) = (pair.before, pair.after);
-    // Of one setting that changed alike on many CPUs one sentence is enough.
+    // One sentence is enough for a setting that changed in the same way on many CPUs.
     let mut of_cpus: BTreeMap<(String, String, String), CpuSet> = BTreeMap::new();
     for (path, new) in &after.settings.values {
         let Some(old) = before.settings.values.get(path).filter(|old| *old != new) else {
@@ -140,7 +140,7 @@ fn cpu_of(path: &str) -> Option<(CpuId, String)> {
     Some((CpuId(cpu), name))
 }
 
-/// Name and owner of a setting: `rq_affinity` of `sda`, `kernel.watchdog` of nobody.
+/// Name and owner of a setting: `rq_affinity` of `sda`; `kernel.watchdog` has no owner.
 fn called(path: &str) -> (String, String) {
     if let Some(sysctl) = path.strip_prefix("/proc/sys/") {
         return (sysctl.replace('/', "."), String::new());
@@ -168,7 +168,7 @@ fn called(path: &str) -> (String, String) {
     (name, owner.unwrap_or_default())
 }
 
-/// Of a file that lists all choices, the one in force: `[none] mq-deadline`, `always [madvise] never`.
+/// The active choice of a file that lists all choices: `[none] mq-deadline`, `always [madvise] never`.
 fn chosen(value: &str) -> String {
     let marked = value
         .split_whitespace()

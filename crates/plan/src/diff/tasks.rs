@@ -1,12 +1,12 @@
-//! Tasks: who may now run on the isolated CPUs, whose mask or policy changed, which manager of interrupts and
-//! power came or went.
+//! Compares tasks: which may now run on the isolated CPUs, whose mask or policy changed, and which manager of
+//! interrupts and power started or ended.
 
 use super::{Pair, Reading, Step, shown};
 use crate::Level;
 use machine::{CpuSet, Policy, Task};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Programs that change what we measure by themselves.
+/// Programs that change by themselves what we measure.
 const MANAGERS: [&str; 8] = [
     "irqbalance",
     "tuned",
@@ -18,10 +18,10 @@ const MANAGERS: [&str; 8] = [
     "rasdaemon",
 ];
 
-/// Our own name: whoever took the snapshot is in it.
+/// Our own name: the process that took the snapshot is in it.
 const OWN: &str = "quietcore";
 
-/// A thread in both readings: of one boot by number and start time, across boots by name and mask.
+/// A thread in both readings: within one boot by number and start time, across boots by name and mask.
 type Key = (String, u64, String);
 
 pub(super) fn compare(pair: &mut Pair) {
@@ -74,7 +74,7 @@ fn on_isolated(pair: &Pair, task: &Task) -> CpuSet {
         .unwrap_or_default()
 }
 
-/// New threads that may run on the isolated CPUs, those of one name and place together; the rest is counted.
+/// New threads that may run on the isolated CPUs, grouped by name and place; the rest is counted.
 fn arrivals(pair: &mut Pair, come: &[&Task]) {
     let mut groups: BTreeMap<(bool, String, CpuSet), Vec<&Task>> = BTreeMap::new();
     let mut elsewhere = 0_usize;
@@ -92,7 +92,7 @@ fn arrivals(pair: &mut Pair, come: &[&Task]) {
     for ((is_kernel, comm, place), tasks) in groups {
         let Some(first) = tasks.first() else { continue };
         let what = if is_kernel { "kernel thread" } else { "thread" };
-        // Whom only its own CPU can hold was put there by the kernel or by somebody who wanted just that.
+        // An unmovable kernel thread was placed there by the kernel, or deliberately by a user.
         let level = if is_kernel && !first.is_movable() {
             Level::Info
         } else {

@@ -1,14 +1,14 @@
-//! Taking a knob by its name, and leaving one out that the profile holds.
+//! Adds a knob by its name, or leaves out one of the profile.
 
 use super::find;
 use crate::{Intent, Refusal};
 
 impl Intent {
-    /// Takes a knob by name, as `KNOB` or `KNOB=VALUE`.
+    /// Adds a knob by name, as `KNOB` or `KNOB=VALUE`.
     ///
     /// # Errors
-    /// [`Refusal`] for a knob that there is not, for a value that it does not take, and for one that was asked for
-    /// with another value or left out before.
+    /// [`Refusal`] for an unknown knob, for a value that it does not accept, and for a knob that was already requested
+    /// with another value or left out.
     pub fn take(&mut self, text: &str) -> Result<(), Refusal> {
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -25,10 +25,10 @@ impl Intent {
         Ok(())
     }
 
-    /// Leaves a knob out that the profile holds.
+    /// Leaves out a knob of the profile.
     ///
     /// # Errors
-    /// [`Refusal`] for a knob that there is not, that isolation cannot do without, or that was taken by name.
+    /// [`Refusal`] for an unknown knob, for one that isolation requires, and for one that was explicitly requested.
     pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
         let knob = find(name)?;
         if !knob.needed.is_empty() {

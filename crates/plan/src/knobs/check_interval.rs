@@ -1,4 +1,4 @@
-//! The poll for corrected machine errors (`arch/x86/kernel/cpu/mce/core.c`, `mce_timer_fn`): a timer on every CPU.
+//! Sets the poll for corrected machine errors (`arch/x86/kernel/cpu/mce/core.c`, `mce_timer_fn`): a timer on every CPU.
 
 use super::value_file::set_text;
 use super::{Knob, Taken, Takes};

@@ -1,4 +1,5 @@
-//! Whether compaction may move locked memory: `mlockall` promises that pages stay in memory, not that they stay in place.
+//! Sets whether compaction may move locked memory: `mlockall` guarantees that pages stay in memory, not that they stay
+//! in place.
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

@@ -1,5 +1,5 @@
-//! Compaction ahead of need (`mm/compaction.c`, `kcompactd`): pages of any process are moved, and every CPU that runs
-//! one of its threads has to forget the old place.
+//! Sets proactive compaction (`mm/compaction.c`, `kcompactd`): pages of any process are moved, and every CPU that runs
+//! one of its threads must flush the old translation.
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

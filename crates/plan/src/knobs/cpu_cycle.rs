@@ -1,8 +1,8 @@
-//! Isolated CPUs go offline and come back before they are isolated: timers that were armed there by chance go to other
-//! CPUs and stay there (`hrtimers_cpu_dying` and `timers_dead_cpu`, `kernel/time/`; the kernel's own advice in
+//! Takes isolated CPUs offline and online again before they are isolated. Timers that happened to be armed there move
+//! to other CPUs and stay there (`hrtimers_cpu_dying` and `timers_dead_cpu`, `kernel/time/`; recommended in
 //! `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`).
 //!
-//! It comes before everything else: a v1 cpuset would lose the CPU for good, and a partition become invalid.
+//! It comes before everything else: otherwise a v1 cpuset would lose the CPU for good, and a partition would become invalid.
 
 use super::cpu_offline::holder;
 use super::{Knob, Presence, Taken};

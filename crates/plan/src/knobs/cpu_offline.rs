@@ -1,8 +1,8 @@
-//! The SMT siblings of isolated CPUs, switched off: nobody shares a core with an isolated CPU then.
+//! Takes the SMT siblings of isolated CPUs offline, so that nothing shares a core with an isolated CPU.
 //!
-//! The whole machine stops for a moment (`kernel/cpu.c`, `takedown_cpu`), v1 cpusets lose the CPU for good, and
-//! tasks and interrupts that had nothing else go elsewhere. So it is never done while a cpuset holds the CPU: ours do
-//! not, because it is no housekeeping CPU any more; interrupts that would be without a CPU are moved before.
+//! The whole machine stops for a moment (`kernel/cpu.c`, `takedown_cpu`), v1 cpusets lose the CPU for good, and tasks
+//! and interrupts that had no other CPU move elsewhere. So it is never done while a cpuset holds the CPU. Ours do not,
+//! because the CPU is no longer a housekeeping CPU. Interrupts that would be left without a CPU are moved first.
 
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, declare};
@@ -77,7 +77,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     }
 }
 
-/// The kernel widens the mask of an interrupt whose CPUs all go, and does not give it back.
+/// The kernel widens the mask of an interrupt whose CPUs all go offline, and does not restore it.
 fn before_it_is_stranded(scene: &Scene, irq: u32, now: &CpuSet) -> Change {
     let path = format!("/proc/irq/{irq}/smp_affinity_list");
     Change {
@@ -116,7 +116,7 @@ fn obstacle(scene: &Scene) -> Option<Finding> {
     )
 }
 
-/// A cpuset that would lose CPUs which go offline: on v1 for good, on v2 a partition until they come back.
+/// A cpuset that would lose the CPUs going offline: on v1 for good, on v2 a partition until they come back.
 pub(super) fn holder<'a>(scene: &Scene<'a>, going: &CpuSet) -> Option<&'a str> {
     let hierarchy = scene.machine.cgroups.cpuset.as_ref()?;
     let holds = |set: &&'a Partition| {

@@ -1,4 +1,4 @@
-//! Idle states of one CPU, forbidden one by one. The deeper the state, the longer the way back.
+//! Disables idle states of one CPU individually. The deeper the state, the longer the wake-up.
 
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, Takes};
@@ -31,11 +31,11 @@ pub(super) struct IdleState {
     pub name: String,
     /// Its `disable` file.
     pub path: String,
-    /// Microseconds until the CPU is back; 0 polls.
+    /// Microseconds until the CPU is awake; 0 is polling.
     pub latency_us: u64,
 }
 
-/// The idle states of a CPU that tell their latency, shallow ones first.
+/// The idle states of a CPU with a known latency, shallow ones first.
 pub(super) fn idle_states(scene: &Scene, cpu: CpuId) -> Vec<IdleState> {
     let begin = format!("/sys/devices/system/cpu/cpu{}/cpuidle/", cpu.0);
     let mut states: Vec<IdleState> = scene
@@ -53,7 +53,7 @@ pub(super) fn idle_states(scene: &Scene, cpu: CpuId) -> Vec<IdleState> {
     states
 }
 
-/// Latency of the shallowest state that halts the CPU, of those that it has.
+/// Latency of the shallowest available state that halts the CPU.
 pub(super) fn first_halt_us(states: &[IdleState]) -> Option<u64> {
     states
         .iter()

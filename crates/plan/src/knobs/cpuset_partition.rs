@@ -1,9 +1,8 @@
-//! The partition itself: a cpuset that owns the CPUs, outside every scheduling domain.
+//! Creates the partition itself: a cpuset that owns the CPUs, outside every scheduling domain.
 //!
-//! v1 (`kernel/cgroup/cpuset-v1.c`): the root stops balancing, one child balances the housekeeping CPUs, another
-//! holds the isolated ones and does not. v2: one child becomes an `isolated` partition (6.1 and later), or a
-//! `root` one where the kernel knows only that. The v2 write succeeds even when the partition is invalid, so it
-//! is always read back.
+//! v1 (`kernel/cgroup/cpuset-v1.c`): the root stops balancing, one child balances the housekeeping CPUs, another holds the
+//! isolated ones and does not balance. v2: one child becomes an `isolated` partition (6.1 and later), or a `root` one if the
+//! kernel knows only that. The v2 write succeeds even if the partition is invalid, so it is always read back.
 
 use super::{Knob, Presence, Taken, Takes};
 use crate::{
@@ -120,7 +119,7 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         Compare::Text,
         why,
     ));
-    // What is made is exclusive to others, not to itself and to what is inside it.
+    // The new set excludes others, not itself or its children.
     let own = give.strip_prefix(&hierarchy.mount).unwrap_or_default();
     let is_own = |set: &Partition| {
         let rest = set.name.strip_prefix(own);
@@ -158,7 +157,7 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
 const KEEPS: &str = "the cpuset that takes everything that is not isolated";
 const HOUSEKEEPING: &str = "the housekeeping CPUs";
 
-/// Where another partition has made the set for everything else already, its list follows; `false` where none has.
+/// If another partition has already created the set for everything else, its list is updated; `false` if none has.
 fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &mut Plan) -> bool {
     let kept = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
     let is_there = scene.is_ours(hierarchy, kept);
@@ -176,9 +175,9 @@ fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &m
     is_there
 }
 
-/// On 5.10 a v2 partition widens the masks of per-CPU kworkers, which then run on the wrong CPU (the kernel warns
-/// in `process_one_work`), and which nobody may narrow again. Later kernels mark bound workers as per-CPU threads,
-/// which `update_tasks_cpumask` leaves alone. No file tells whether a distribution has that, so the release decides.
+/// On 5.10 a v2 partition widens the masks of per-CPU kworkers, which then run on the wrong CPU (the kernel warns in
+/// `process_one_work`) and cannot be narrowed again. Later kernels mark bound workers as per-CPU threads, which
+/// `update_tasks_cpumask` leaves alone. No file shows whether a distribution has that change, so the release decides.
 const V2_DOES_HARM_BEFORE: (u32, u32) = (5, 12);
 
 fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {

@@ -1,4 +1,4 @@
-//! What a knob declares. `plan`, `apply`, `explain` and the manual all read this one declaration.
+//! Defines the declaration of a knob. `plan`, `apply`, `explain` and the manual all read this one declaration.
 
 use crate::parameters::Price;
 use crate::{Intent, Plan, Profile, Refusal, Scene};
@@ -7,27 +7,27 @@ use serde::Serialize;
 /// One kernel mechanism: what it is and how an intent uses it.
 #[derive(Debug)]
 pub struct Knob {
-    /// Name, as the kernel spells it where it has one.
+    /// Name, in the kernel's spelling if it has one.
     pub name: &'static str,
-    /// Other words by which people ask for it.
+    /// Other names that users may know.
     pub aliases: &'static [&'static str],
-    /// The files that it is about; `N`, `DISK` and `IF` stand for any.
+    /// The files it concerns; `N`, `DISK` and `IF` stand for any.
     pub files: &'static [&'static str],
     /// What it is, in a sentence or two.
     pub what: &'static str,
     /// Which value isolates, and what that means for isolated CPUs.
     pub isolation: &'static str,
-    /// Since which kernel; empty where older than 4.14.
+    /// The first kernel with it; empty if older than 4.14.
     pub since: &'static str,
-    /// What it needs, in words for somebody who lacks it; empty for nothing special.
+    /// Its requirements, in words for a user who lacks them; empty for nothing special.
     pub needs: &'static str,
-    /// What takes it.
+    /// When it is used.
     pub taken: Taken,
-    /// Which values may be asked for.
+    /// Which values may be requested.
     pub takes: Takes,
-    /// The value that is set when none is asked for; empty where the machine decides.
+    /// The default value; empty if it depends on the machine.
     pub usual: &'static str,
-    /// Why isolation cannot do without it; empty where it can.
+    /// Why isolation requires it; empty if it does not.
     pub needed: &'static str,
     /// What it costs.
     pub price: Price,
@@ -37,7 +37,7 @@ pub struct Knob {
     pub side_effects: &'static str,
     /// How to see that it works.
     pub verify: &'static str,
-    /// Peers that set it.
+    /// Other tools that set it.
     pub peers: &'static [&'static str],
     /// What a refusal by the kernel means here, by error number (the same on all Linux architectures).
     pub refused: &'static [(i32, &'static str)],
@@ -45,35 +45,35 @@ pub struct Knob {
     pub plan: fn(&Scene, &mut Plan) -> Presence,
 }
 
-/// What takes a knob.
+/// When a knob is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// This profile and those above it.
+    /// By this profile and those above it.
     From(Profile),
-    /// Only the user who names it: it has a price in safety, or whether it helps depends on the program.
+    /// Only by explicit request: it reduces safety, or whether it helps depends on the program.
     ByName,
 }
 
-/// Why a knob was taken.
+/// Why a knob is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// The profile holds it.
+    /// The profile includes it.
     Profile,
     /// The user named it.
     Name,
 }
 
-/// Whether the machine has what a knob turns.
+/// Whether the machine has the mechanism that a knob sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Presence {
-    /// No such file, or nothing that it could be about.
+    /// No such file, or nothing it could apply to.
     Absent,
-    /// It is there; whether anything is to be changed is another question.
+    /// It exists; whether something has to change is a separate question.
     Here,
 }
 
-/// Values that may be asked for with `--with KNOB=VALUE`.
+/// Values for `--with KNOB=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// None: there is one value that isolates.
@@ -89,10 +89,10 @@ pub enum Takes {
 }
 
 impl Takes {
-    /// Whether a value is one of these.
+    /// Whether a value is acceptable.
     pub(super) fn fits(self, value: &str) -> bool {
         let within = |least, most| {
-            // As the kernel reads them: no plus sign, no blank, nothing after the digits.
+            // As the kernel parses them: no plus sign, no blank, nothing after the digits.
             let plain = !value.starts_with('+');
             plain
                 && value
@@ -123,7 +123,7 @@ impl Takes {
 
 /// User and group of a value of [`Takes::Owner`].
 pub(super) fn owner(value: &str) -> Option<(u32, Option<u32>)> {
-    // `u32::MAX` is how chown says "leave it".
+    // For chown, `u32::MAX` means "unchanged".
     let number = |text: &str| {
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse::<u32>().ok().filter(|&id| plain && id != u32::MAX)
@@ -135,7 +135,7 @@ pub(super) fn owner(value: &str) -> Option<(u32, Option<u32>)> {
 }
 
 impl Knob {
-    /// What most knobs are like. A declaration names the rest.
+    /// The defaults of a knob. A declaration sets the rest.
     pub(super) const PLAIN: Knob = Knob {
         name: "",
         aliases: &[],
@@ -163,7 +163,7 @@ impl Knob {
         self.name == name || self.aliases.contains(&name) || self.files.contains(&name)
     }
 
-    /// Checks a value that was asked for; `None` asks for the usual one.
+    /// Checks a requested value; `None` requests the default.
     ///
     /// # Errors
     /// [`Refusal::KnobValue`].
@@ -184,7 +184,7 @@ impl Knob {
         })
     }
 
-    /// Why an intent takes a knob; `None` where it does not.
+    /// Why an intent uses a knob; `None` if it does not.
     pub(crate) fn because(&self, intent: &Intent) -> Option<Because> {
         if intent.with.contains_key(self.name) {
             return Some(Because::Name);
@@ -204,7 +204,7 @@ impl Knob {
 }
 
 impl Scene<'_> {
-    /// The value that was asked for by name, else the usual one.
+    /// The explicitly requested value, else the default.
     #[must_use]
     pub fn value_of(&self, knob: &Knob) -> &str {
         let asked = self.intent.with.get(knob.name).and_then(Option::as_deref);

@@ -1,4 +1,4 @@
-//! Where interrupts start that are requested later.
+//! Sets the CPUs of interrupts that are requested later.
 
 use super::mask_file::{Form, MaskFile, without_isolated};
 use super::{Knob, Presence, Taken};
@@ -21,7 +21,7 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    // The file takes masks only, no list form (kernel/irq/proc.c, default_affinity_write).
+    // The file accepts masks only, no lists (kernel/irq/proc.c, default_affinity_write).
     let file = MaskFile {
         knob: &KNOB,
         part: "",

@@ -1,4 +1,4 @@
-//! The hint to processors that choose their frequency themselves (`intel_pstate`, `amd_pstate` in active mode).
+//! Sets the hint for processors that choose their frequency themselves (`intel_pstate`, `amd_pstate` in active mode).
 
 use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};

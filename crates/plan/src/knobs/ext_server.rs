@@ -1,4 +1,4 @@
-//! The server for tasks of a scheduler that was loaded as BPF.
+//! Sets the deadline server for tasks of a scheduler loaded as BPF (sched_ext).
 
 use super::server_runtime::{NEEDS, REFUSED, set_all};
 use super::{Knob, Taken, Takes};

@@ -1,4 +1,4 @@
-//! The server for ordinary tasks; what took the place of real-time throttling.
+//! Sets the deadline server for ordinary tasks, which replaced real-time throttling.
 
 use super::server_runtime::{NEEDS, REFUSED, set_all};
 use super::{Knob, Taken, Takes};

@@ -1,7 +1,7 @@
-//! Cpusets of other owners that hold CPUs to be isolated: narrowed in place, never flattened.
+//! Narrows the cpusets of other owners that hold CPUs to be isolated, and keeps their structure.
 //!
-//! On v1 such a set with load balancing would join the isolated CPUs to its scheduling domain again; on v2 it
-//! makes our partition invalid ("not exclusive").
+//! On v1 such a set with load balancing would join the isolated CPUs to its scheduling domain again. On v2 it makes our
+//! partition invalid ("not exclusive").
 
 use super::{Knob, Presence, Taken};
 use crate::{
@@ -43,7 +43,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             pinned_sets.push((&set.name, cpus));
             rest = cpus.clone();
         } else if hierarchy.version == Version::V1 && !hierarchy.v2_mode {
-            // That holds on v1 only; on v2 a child is limited by its parent.
+            // That applies to v1 only; on v2 a child is limited by its parent.
             let inside = children.iter().filter(|(name, _)| is_below(name, &set.name));
             rest = inside.fold(rest, |all, (_, cpus)| all.or(cpus)).and(cpus);
         }
@@ -64,8 +64,8 @@ fn is_below(set: &str, parent: &str) -> bool {
     set.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// A set that has only CPUs that are to be isolated. A known owner has done so on purpose and has to give them up
-/// first. The tasks of the set may run on `allowed` after the changes.
+/// A set that has only CPUs to be isolated. A known owner configured that deliberately and has to release them first.
+/// The tasks of the set may run on `allowed` after the changes.
 fn pinned(scene: &Scene, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding {
     if let Some(tenant) = tenants::tenant(set) {
         let why = format!(

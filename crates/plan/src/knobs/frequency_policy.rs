@@ -1,4 +1,4 @@
-//! Frequency policies (`drivers/cpufreq/cpufreq.c`): the CPUs that share a clock share one directory of settings.
+//! Reads frequency policies (`drivers/cpufreq/cpufreq.c`): CPUs that share a clock share one directory of settings.
 
 use crate::Scene;
 use machine::{CpuId, CpuSet};
@@ -7,7 +7,7 @@ const BEGIN: &str = "/sys/devices/system/cpu/";
 
 /// The setting of one policy.
 pub(super) struct Policy<'a> {
-    /// `policy3`, or `cpu3` where the machine does not show policies.
+    /// `policy3`, or `cpu3` if the machine does not expose policies.
     pub name: &'a str,
     /// Its file.
     pub path: &'a str,
@@ -17,7 +17,7 @@ pub(super) struct Policy<'a> {
     pub shared_with: CpuSet,
 }
 
-/// The policies of the isolated CPUs that have a file of that name.
+/// The policies of the isolated CPUs that have a file with this name.
 pub(super) fn policies<'a>(scene: &'a Scene, file: &'static str) -> Vec<Policy<'a>> {
     let all = scene.settings.family(BEGIN, file);
     all.filter_map(|(between, path, _)| {
@@ -26,7 +26,7 @@ pub(super) fn policies<'a>(scene: &'a Scene, file: &'static str) -> Vec<Policy<'
             .split('/')
             .find(|part| part.starts_with("policy") || part.starts_with("cpu") && *part != "cpufreq")?;
         let listed = scene.settings.get(&format!("{dir}affected_cpus"));
-        // One number after the other, not a list: `0 1 2 3`.
+        // Numbers separated by blanks, not a list: `0 1 2 3`.
         let cpus: CpuSet = match listed {
             Some(text) => text
                 .split_whitespace()

@@ -1,7 +1,7 @@
-//! Interrupts with a number: where each may fire.
+//! Sets where each numbered interrupt may fire.
 //!
-//! The kernel refuses a new mask (EIO up to 6.11, EPERM later) for interrupts whose mask it manages itself, for its timers
-//! and for those that no chip can route: findings name these. Of which each CPU has its own, none is moved.
+//! The kernel refuses a new mask (EIO up to 6.11, EPERM later) for interrupts whose mask it manages itself, for its
+//! timers, and for those that no chip can route; findings name these. Per-CPU interrupts are not moved.
 
 use super::{Knob, Presence, Taken, declare};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use machine::{CpuSet, Immovable, Interrupt};
 
-/// Vectors of one x86 CPU that devices can use: 256 less the first 32 and the system's own at the top
+/// Vectors of one x86 CPU that devices can use: 256 minus the first 32 and the system's own at the top
 /// (`FIRST_SYSTEM_VECTOR`), with a reserve for interrupts that are requested later.
 const VECTORS_PER_CPU: usize = 180;
 
@@ -70,7 +70,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             continue;
         }
         let immovable = interrupt.immovable();
-        // Its mask names all CPUs, and says nothing: it fires where its own CPU has work for it.
+        // Its mask names all CPUs and means nothing: it fires on the CPU that has work for it.
         if immovable == Some(Immovable::PerCpu) {
             continue;
         }
@@ -110,10 +110,10 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// Every pattern of `--irq-here` has to fit an interrupt that somebody has requested.
+/// Every pattern of `--irq-here` must match a requested interrupt.
 ///
 /// # Errors
-/// [`Refusal::NoInterrupt`] with the first that does not.
+/// [`Refusal::NoInterrupt`] with the first that does not match.
 pub(crate) fn refuse_unmatched(scene: &Scene) -> Result<(), Refusal> {
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     let lost = |pattern: &&String| !interrupts.iter().any(|interrupt| fits(pattern, interrupt));
@@ -130,7 +130,7 @@ fn is_wanted_here(scene: &Scene, interrupt: &Interrupt) -> bool {
     patterns.iter().any(|pattern| fits(pattern, interrupt))
 }
 
-/// Whether a pattern is the number of an interrupt, or fits one of the names of those who share it.
+/// Whether a pattern is the number of an interrupt, or matches one of the names that share it.
 fn fits(pattern: &str, interrupt: &Interrupt) -> bool {
     if interrupt.name.is_empty() {
         return false;
@@ -141,7 +141,7 @@ fn fits(pattern: &str, interrupt: &Interrupt) -> bool {
         || names.any(|name| fits_name(pattern, name))
 }
 
-/// `*` stands for any text. Linear: of several places where a part may stand the first one serves.
+/// `*` matches any text. Linear: the first possible position of each part is sufficient.
 fn fits_name(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
@@ -253,7 +253,7 @@ fn write(irq: u32, now: Option<&CpuSet>, wanted: &CpuSet, why: String) -> Change
     }
 }
 
-/// Serious where the interrupt fires on an isolated CPU now.
+/// Serious if the interrupt fires on an isolated CPU now.
 fn level(scene: &Scene, interrupt: &Interrupt) -> Level {
     let effective = interrupt.effective.as_ref();
     match effective.is_some_and(|set| set.intersects(scene.isolated())) {
@@ -262,7 +262,7 @@ fn level(scene: &Scene, interrupt: &Interrupt) -> Level {
     }
 }
 
-/// An interrupt that nothing moves, at run time or at boot.
+/// An interrupt that nothing can move, at run time or at boot.
 fn fixed(scene: &Scene, interrupt: &Interrupt, reason: Immovable) -> Finding {
     let message = format!(
         "interrupt {} ({}) cannot be moved: {}",

@@ -1,5 +1,6 @@
-//! The daemon that spreads interrupts. It reads which CPUs are isolated from the boot line only, so it moves
-//! interrupts back onto those of a partition, until it is told: over its socket, or in a file that it reads at its start.
+//! Configures irqbalance, the daemon that distributes interrupts. It reads isolated CPUs from the boot line only, so it
+//! moves interrupts back onto the CPUs of a partition. It can be configured over its socket, or in a file that it reads
+//! when it starts.
 
 use super::{Knob, Presence, Taken};
 use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Profile, Scene};
@@ -48,7 +49,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         id: format!("irqbalance/{}", daemon.pid),
         target: address.text(),
         kind: ChangeKind::Runtime,
-        // Only the daemon knows, and asking it is for who may change it.
+        // Only the daemon knows, and only a process that may change it can ask.
         before: None,
         after: format!("bans {} too", scene.isolated()),
         why: "irqbalance moves interrupts back onto the CPUs of a partition".to_owned(),
@@ -61,10 +62,10 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// What is wrong with the files that it reads when it starts.
+/// What is wrong in the files that it reads when it starts.
 fn configured(scene: &Scene) -> Vec<Finding> {
     let (machine, isolated) = (scene.machine, scene.isolated());
-    // One that is told over its socket bans what it is told until it ends.
+    // A daemon configured over its socket bans those CPUs until it ends.
     let is_told = machine
         .irqbalance()
         .is_some_and(|daemon| machine.has_irqbalance_socket(daemon.pid));
@@ -103,7 +104,7 @@ fn configured(scene: &Scene) -> Vec<Finding> {
     .collect()
 }
 
-/// What it is configured with and what nobody can judge from its files.
+/// Its configuration, and what cannot be judged from its files.
 fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
     machine.irqbalance_unjudged.iter().map(|one| {
         let message = format!("irqbalance is started with {}: {}", one.text, one.why);
@@ -112,14 +113,14 @@ fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The CPUs of a list for irqbalance: it replaces what the daemon finds by itself, so it has to hold that too.
+/// The CPUs of a list for irqbalance: the list replaces what the daemon detects by itself, so it must include that too.
 fn to_ban(machine: &Machine, isolated: &CpuSet) -> CpuSet {
     let found = [&machine.isolation.boot_isolated, &machine.isolation.nohz_full];
     let found = found.into_iter().flatten();
     found.fold(isolated.clone(), |all, cpus| all.or(cpus))
 }
 
-/// What a person can do about an irqbalance that cannot be told, and `why` it cannot.
+/// What a user can do about an irqbalance that cannot be configured, and `why` it cannot.
 #[must_use]
 pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Finding {
     let banned = to_ban(machine, isolated);

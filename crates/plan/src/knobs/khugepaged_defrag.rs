@@ -1,4 +1,5 @@
-//! Whether khugepaged may compact memory to find room for a huge page (`mm/khugepaged.c`, `alloc_hugepage_khugepaged_gfpmask`).
+//! Sets whether khugepaged may compact memory to make room for a huge page (`mm/khugepaged.c`,
+//! `alloc_hugepage_khugepaged_gfpmask`).
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

@@ -1,4 +1,4 @@
-//! Merging of equal pages (`mm/ksm.c`): a thread that compares pages, and a fault whenever a merged page is written.
+//! Sets the merging of equal pages (`mm/ksm.c`): a thread compares pages, and each write to a merged page causes a fault.
 
 use super::value_file::set_text;
 use super::{Knob, Presence, Taken};
@@ -25,7 +25,7 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    // 2 means stopped, and all merged pages taken apart: quieter still.
+    // 2 means stopped and all merged pages split, which is even quieter.
     if scene.settings.get(PATH) == Some("2") {
         return Presence::Here;
     }

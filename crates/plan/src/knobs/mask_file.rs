@@ -1,4 +1,4 @@
-//! Files of the kernel that hold one set of CPUs: the isolated ones are taken out of it.
+//! Plans changes to kernel files that hold one set of CPUs: the isolated ones are removed from it.
 
 use super::value_file::{ValueFile, change};
 use super::{Knob, Presence};
@@ -9,13 +9,13 @@ use machine::CpuSet;
 pub(super) struct MaskFile<'a> {
     /// The knob that it belongs to.
     pub knob: &'a Knob,
-    /// Which one of several files of the knob; empty for the only one.
+    /// Which of several files of the knob; empty for the only one.
     pub part: &'a str,
     /// The file.
     pub path: &'a str,
     /// How the set is written.
     pub form: Form,
-    /// Because.
+    /// The reason.
     pub why: &'a str,
 }
 
@@ -28,8 +28,8 @@ pub(super) enum Form {
     Mask,
 }
 
-/// The change that takes the isolated CPUs out of a set, or `None` where they are not in it (or where the machine
-/// does not tell). A set that would become empty gets the housekeeping CPUs.
+/// The change that removes the isolated CPUs from a set; `None` if the set does not contain them or is unknown. A set
+/// that would become empty gets the housekeeping CPUs.
 pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskFile) -> Option<Change> {
     let now = now.filter(|now| now.intersects(scene.isolated()))?;
     let rest = now.minus(scene.isolated());

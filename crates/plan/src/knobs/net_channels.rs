@@ -1,4 +1,4 @@
-//! How many queues a network card has. No file sets it (`ETHTOOL_SCHANNELS` does), so it is only named.
+//! Reports how many queues a network card has. No file sets the number (`ETHTOOL_SCHANNELS` does), so it is only reported.
 
 use super::rps_cpus::BEGIN;
 use super::{Knob, Presence, Taken};

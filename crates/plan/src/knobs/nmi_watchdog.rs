@@ -1,4 +1,4 @@
-//! The hard lockup detector alone: a performance counter of every CPU that ends in an NMI when it overflows.
+//! Sets the hard lockup detector alone: a performance counter on every CPU that raises an NMI when it overflows.
 
 use super::value_file::set_text;
 use super::{Knob, Taken, declare};

@@ -1,4 +1,4 @@
-//! Frequencies above what all cores can hold together: how high they go depends on what the neighbours do.
+//! Disables frequencies above what all cores can sustain together: how high a core goes depends on the load of its neighbours.
 
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, declare};

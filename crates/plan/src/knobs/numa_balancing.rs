@@ -1,5 +1,5 @@
-//! Automatic NUMA balancing: pages are unmapped now and then to see by the faults who uses them (`kernel/sched/fair.c`,
-//! `task_numa_work`), and moved.
+//! Sets automatic NUMA balancing: pages are unmapped periodically to learn from the faults which task uses them
+//! (`kernel/sched/fair.c`, `task_numa_work`), and are moved.
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

@@ -1,9 +1,8 @@
-//! Who else than root may put tasks into the partition: the `perm` part of cgconfig.
+//! Lets a user other than root put tasks into the partition: the `perm` section of cgconfig.
 //!
-//! Only the lists of tasks are given away, not the directory: whoever could make cgroups inside would keep undo from
-//! removing the partition. On v1 the kernel lets a user move his own tasks only (`cgroup1_procs_write`). On v2 it looks
-//! at the files alone (`cgroup_procs_write_permission`): the list of the partition and that of the nearest cgroup above
-//! both places.
+//! Only the lists of tasks change owner, not the directory: a user who could create cgroups inside would prevent undo from
+//! removing the partition. On v1 the kernel lets users move only their own tasks (`cgroup1_procs_write`). On v2 it checks only
+//! the files (`cgroup_procs_write_permission`): the list of the partition and that of the nearest common ancestor.
 
 use super::declare::owner;
 use super::{Knob, Presence, Taken, Takes};
@@ -65,7 +64,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// The change that gives a file away.
+/// The change that gives a file to the owner.
 pub(super) fn give(knob: &Knob, path: &str, (uid, gid): (u32, Option<u32>), undo: Undo, why: &str) -> Change {
     Change {
         id: format!("{}{path}", knob.name),

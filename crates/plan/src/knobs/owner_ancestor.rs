@@ -1,8 +1,8 @@
-//! v2: the list of tasks of the root cgroup, so that the owner of a partition can bring tasks in from elsewhere.
+//! v2: gives away the root cgroup's list of tasks, so that the owner of a partition can bring in tasks from elsewhere.
 //!
-//! The kernel does not ask whose process it is that is moved (`cgroup_attach_permissions`); only the cpuset controller
-//! refuses those with more capabilities than the mover has (`cap_task_setscheduler`). So this is a door for the tasks
-//! of every unprivileged user, and it is opened by name only.
+//! The kernel does not check the owner of the moved process (`cgroup_attach_permissions`); only the cpuset controller
+//! refuses tasks with more capabilities than the mover has (`cap_task_setscheduler`). So this gives access to the tasks
+//! of every unprivileged user, and needs an explicit request.
 
 use super::declare::owner;
 use super::owner::give;

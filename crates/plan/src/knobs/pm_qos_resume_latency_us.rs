@@ -1,6 +1,6 @@
-//! How long one CPU may take to wake (`drivers/base/power/sysfs.c`): idle states that take longer are not chosen.
+//! Limits the wake-up time of one CPU (`drivers/base/power/sysfs.c`): idle states that take longer are not chosen.
 //!
-//! The file says `0` for "no limit" and `n/a` for "no latency at all", which makes an idle CPU poll.
+//! In the file `0` means "no limit" and `n/a` means "no latency at all", which makes an idle CPU poll.
 
 use super::cpuidle_disable::{first_halt_us, idle_states};
 use super::value_file::{ValueFile, is_asked, set};
@@ -63,7 +63,7 @@ pub fn path(cpu: CpuId) -> String {
     )
 }
 
-/// Whether a limit is there already that allows no more.
+/// Whether the current limit is already at least as strict.
 #[must_use]
 pub fn is_tighter(now: &str, wanted: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok().filter(|limit| *limit > 0);

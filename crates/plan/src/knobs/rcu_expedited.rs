@@ -1,4 +1,5 @@
-//! Expedited grace periods interrupt every CPU that is in the kernel (`kernel/rcu/tree_exp.h`, `sync_rcu_exp_select_cpus`).
+//! Stops RCU from expediting every grace period: an expedited one interrupts every CPU in kernel mode
+//! (`kernel/rcu/tree_exp.h`, `sync_rcu_exp_select_cpus`).
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

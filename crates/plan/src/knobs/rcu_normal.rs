@@ -1,4 +1,4 @@
-//! The reverse of `rcu_expedited`: callers that ask for an expedited grace period get an ordinary one.
+//! Makes callers that request an expedited grace period get a normal one: the reverse of `rcu_expedited`.
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

@@ -1,6 +1,5 @@
-//! Receive packet steering (`net/core/dev.c`, `get_rps_cpu`): the CPU that takes a packet hands it to another one,
-//! which then does the protocol work. The kernel takes boot-isolated CPUs out of a written mask by itself, those
-//! of partitions not.
+//! Sets receive packet steering (`net/core/dev.c`, `get_rps_cpu`): the CPU that receives a packet passes it to another CPU for
+//! protocol processing. The kernel removes boot-isolated CPUs from a written mask by itself, but not those of partitions.
 
 use super::mask_file::{Form, MaskFile, narrow};
 use super::{Knob, Presence, Taken, declare};

@@ -1,4 +1,4 @@
-//! What `rps_cpus` of a queue starts with that is made later, in this network namespace.
+//! Sets the initial `rps_cpus` of queues that are created later in this network namespace.
 
 use super::mask_file::{Form, MaskFile, narrow};
 use super::{Knob, Taken};

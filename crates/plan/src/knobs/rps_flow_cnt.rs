@@ -1,4 +1,4 @@
-//! Receive flow steering: packets go to the CPU where their reader ran last, outside `rps_cpus` too.
+//! Disables receive flow steering: it sends packets to the CPU where their reader last ran, even outside `rps_cpus`.
 
 use super::rps_cpus::{BEGIN, queue};
 use super::value_file::{ValueFile, set};

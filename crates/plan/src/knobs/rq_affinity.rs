@@ -1,13 +1,16 @@
-//! On which CPU a finished disk request is completed (`block/blk-mq.c`, `blk_mq_complete_need_ipi`).
+//! Sets the CPU on which a finished disk request is completed (`block/blk-mq.c`, `blk_mq_complete_need_ipi`).
 //!
-//! 0: where the interrupt is. 1: there too when that CPU shares its cache with the submitter's, else on the
-//! submitter. 2: on the submitter, always. Which CPUs "share a cache" is the scheduler's word
-//! (`cpus_share_cache`), and it changes with isolation and version (seen in the lab): a CPU of a run-time partition
-//! shares with nobody on 6.1 and goes on sharing with its neighbours on 7.2; one of `isolcpus=` shares with the
-//! group of CPU 0 on 6.1 and with nobody on 7.2. So with 1 and an interrupt that cannot leave an isolated CPU, the
-//! requests of its neighbours complete there on some kernels; with 2 nowhere but at home, on all.
-//! Kernels before blk-mq sent them to the first CPU of the cache group, whoever that was; no kernel from 4.14 on
-//! does. Where interrupts are threads (PREEMPT_RT, `threadirqs`) the file does nothing: the thread completes.
+//! 0: on the CPU of the interrupt. 1: there too if that CPU shares its cache with the submitter, else on the submitter.
+//! 2: always on the submitter.
+//!
+//! Which CPUs "share a cache" is decided by the scheduler (`cpus_share_cache`), and depends on isolation and version
+//! (seen in the lab). A CPU of a run-time partition shares with no other CPU on 6.1, and still shares with its
+//! neighbours on 7.2. A CPU of `isolcpus=` shares with the group of CPU 0 on 6.1, and with no other CPU on 7.2. So with
+//! 1 and an interrupt that cannot leave an isolated CPU, some kernels complete the requests of its neighbours there.
+//! With 2 all kernels complete each request on its submitter.
+//!
+//! Kernels before blk-mq completed on the first CPU of the cache group; no kernel from 4.14 on does. With threaded
+//! interrupts (PREEMPT_RT, `threadirqs`) the file has no effect: the thread completes.
 
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes, declare};
@@ -50,7 +53,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     }
     let stuck = has_stuck_interrupt(scene);
     for (disk, path, now) in disks {
-        // With 0 nothing comes to an isolated CPU as long as no interrupt does, not even for its own requests.
+        // With 0 no completion runs on an isolated CPU unless an interrupt does, not even for its own requests.
         if now == "0" && !stuck && !asked {
             continue;
         }
@@ -67,7 +70,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// Whether an interrupt stays on an isolated CPU: because the kernel keeps it there, or because it is to be left.
+/// Whether an interrupt stays on an isolated CPU, because the kernel keeps it there or because it should not be moved.
 fn has_stuck_interrupt(scene: &Scene) -> bool {
     let all_stay = !super::takes(scene.intent, "irq_affinity");
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
@@ -76,7 +79,7 @@ fn has_stuck_interrupt(scene: &Scene) -> bool {
             .effective
             .as_ref()
             .is_some_and(|cpus| cpus.intersects(scene.isolated()));
-        // One that each CPU has for itself and a timer complete no request, wherever they fire.
+        // A per-CPU interrupt and a timer complete no request, wherever they fire.
         let stays = match interrupt.immovable() {
             Some(Immovable::PerCpu | Immovable::Timer) => return false,
             Some(Immovable::Managed | Immovable::Fixed) => true,

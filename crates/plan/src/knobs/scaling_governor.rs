@@ -1,4 +1,4 @@
-//! Who chooses the frequency of a CPU.
+//! Sets what chooses the frequency of a CPU.
 
 use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};

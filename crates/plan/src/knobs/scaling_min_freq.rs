@@ -1,4 +1,4 @@
-//! The lowest frequency that a CPU may take.
+//! Sets the lowest frequency of a CPU.
 
 use super::frequency_policy::policies;
 use super::value_file::{ValueFile, is_asked, set};

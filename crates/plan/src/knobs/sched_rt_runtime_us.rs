@@ -1,5 +1,5 @@
-//! Throttling of real-time tasks (`kernel/sched/rt.c`). From 6.12 on a deadline server gives ordinary tasks their
-//! share instead, whatever this file says; only group budgets (RT_GROUP_SCHED) are still held against it.
+//! Sets the throttling of real-time tasks (`kernel/sched/rt.c`). From 6.12 on a deadline server gives ordinary tasks
+//! their share instead, whatever this file says; only group budgets (RT_GROUP_SCHED) are still checked against it.
 
 use super::value_file::set_text;
 use super::{Knob, Presence, Taken, Takes, declare};

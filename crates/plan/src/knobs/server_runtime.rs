@@ -1,5 +1,5 @@
-//! Deadline servers (`kernel/sched/deadline.c`): they give tasks of lower classes a share of a CPU that real-time
-//! tasks fill. One file per CPU and server, in debugfs.
+//! Sets deadline servers (`kernel/sched/deadline.c`): they give tasks of lower classes a share of a CPU that is fully
+//! used by real-time tasks. One file per CPU and server, in debugfs.
 
 use super::declare::{EBUSY, EINVAL, EPERM};
 use super::value_file::{ValueFile, set};
@@ -13,7 +13,7 @@ pub(super) const REFUSED: &[(i32, &str)] = &[
     (EBUSY, "the CPU is offline, or its deadline tasks leave no room"),
 ];
 
-/// What both of them need.
+/// The requirements of both.
 pub(super) const NEEDS: &str = "its files are in debugfs: mount it (mount -t debugfs none /sys/kernel/debug), be root, and boot \
                                 without kernel lockdown";
 

@@ -1,6 +1,6 @@
-//! Folding of memory statistics (`mm/vmstat.c`): every interval a worker runs on each CPU that has something to
-//! fold. Kernels leave isolated CPUs alone since 6.5: those of the boot line and of nohz_full at first, those of
-//! partitions since 6.7 (`cpu_is_isolated`).
+//! Sets the folding of memory statistics (`mm/vmstat.c`): in every interval a worker runs on each CPU that has
+//! something to fold. Kernels leave isolated CPUs alone since 6.5: at first those of the boot line and of nohz_full,
+//! since 6.7 also those of partitions (`cpu_is_isolated`).
 
 use super::value_file::{is_asked, set_text};
 use super::{Knob, Presence, Taken, Takes};
@@ -27,7 +27,7 @@ pub(super) const KNOB: Knob = Knob {
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let now = scene.settings.get(PATH).and_then(|now| now.parse::<i64>().ok());
     let usual = KNOB.usual.parse::<i64>().unwrap_or_default();
-    // Somebody who set a longer one wanted it so.
+    // A longer interval was set deliberately.
     if !is_asked(scene, &KNOB) && now.is_some_and(|now| now >= usual) {
         return Presence::Here;
     }

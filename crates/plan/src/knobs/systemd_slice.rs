@@ -1,10 +1,10 @@
-//! What makes systemd keep the cpuset controller on: an empty slice that asks for it.
+//! Makes systemd keep the cpuset controller enabled, with an empty slice that requires it.
 //!
-//! systemd takes a controller that none of its units needs from the root's `cgroup.subtree_control` at every
-//! `daemon-reload`, and the kernel then takes every partition apart (seen with 252 and 262). A unit with `AllowedCPUs=`,
-//! `AllowedMemoryNodes=` or `Delegate=cpuset` makes it need the controller. Memory nodes are what the slice names,
-//! all of them: CPUs could not stand beside a partition that owns them. The slice comes before the partition, because
-//! starting it may switch the controller off and on once.
+//! At every `daemon-reload` systemd removes a controller that none of its units needs from the root's
+//! `cgroup.subtree_control`, and the kernel then dissolves every partition (seen with 252 and 262). A unit with
+//! `AllowedCPUs=`, `AllowedMemoryNodes=` or `Delegate=cpuset` makes it need the controller. The slice names all memory
+//! nodes, because CPUs would conflict with a partition that owns them. The slice comes before the partition, because
+//! starting it may disable and enable the controller once.
 
 use super::{Knob, Presence, Taken};
 use crate::{Action, Change, ChangeKind, Plan, Profile, Scene};
@@ -28,7 +28,7 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
-/// No dash in it: that would make it a child of another slice.
+/// No dash: it would make the unit a child of another slice.
 const UNIT: &str = "quietcore.slice";
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {

@@ -1,8 +1,8 @@
-//! Every movable task and unbound kernel thread leaves the isolated CPUs, `kthreadd` too.
+//! Moves every movable task and unbound kernel thread off the isolated CPUs, `kthreadd` too.
 //!
-//! v1: tasks of the root set move into the housekeeping set; the kernel gives them its mask. v2: the partition
-//! itself takes the CPUs from all other cgroups; what remains are kernel threads that the kernel left there
-//! (which ones depends on the version), whose affinity is narrowed.
+//! v1: tasks of the root set move into the housekeeping set, and the kernel gives them its mask. v2: the partition
+//! itself takes the CPUs from all other cgroups. The affinity of kernel threads that the kernel leaves there (which
+//! ones depends on the version) is narrowed.
 
 use super::{Knob, Presence, Taken, Takes};
 use crate::{Action, Change, ChangeKind, Finding, Level, Movers, Plan, Profile, Scene, partition_path};
@@ -54,7 +54,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             );
         }
     }
-    // Without a cpuset an affinity would have to be set on unpinned tasks, and could not be taken back.
+    // Without a cpuset the affinity of unpinned tasks would have to be set, and could not be undone.
     let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
         return Presence::Absent;
     };
@@ -81,7 +81,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// Which tasks the intent wants away.
+/// Which tasks the intent moves.
 fn who(scene: &Scene) -> Movers {
     match scene.value_of(&KNOB) {
         "user" => Movers::UserSpace,
@@ -89,8 +89,8 @@ fn who(scene: &Scene) -> Movers {
     }
 }
 
-/// v2, where the set for everything else was asked for: the processes of the root move into it before the partition
-/// takes its CPUs from them, because afterwards nobody could tell what they had.
+/// v2, if a set for everything else was requested: the processes of the root move into it before the partition takes
+/// their CPUs. Afterwards their previous CPUs would be unknown.
 pub(super) fn processes_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy) -> Option<Change> {
     let mut change = move_into_housekeeping(scene, hierarchy, Movers::UserSpace)?;
     change.id.push_str("/processes");

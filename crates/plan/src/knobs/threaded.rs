@@ -1,8 +1,8 @@
-//! v2: a partition that takes single threads, while the rest of their process stays outside.
+//! v2: makes a partition accept single threads while the rest of their process stays outside.
 //!
 //! Threads of one process may be in different cgroups only below one domain cgroup (`cgroup_attach_permissions`). The
-//! root may be that domain, and a child of it that reads `threaded` in `cgroup.type` then takes threads one by one. The
-//! word can be written to an empty cgroup only and never be taken back, so it goes with the cgroup.
+//! root can be that domain, and a child of it with `threaded` in `cgroup.type` accepts single threads. The word can
+//! only be written to an empty cgroup and cannot be undone, so it disappears with the cgroup.
 
 use super::{Knob, Presence, Taken};
 use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo, partition_path};

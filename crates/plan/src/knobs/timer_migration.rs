@@ -1,5 +1,5 @@
-//! Which CPU a timer is armed on. With 1 an idle CPU gives new timers to a busy one (`kernel/time/timer.c`,
-//! `get_nohz_timer_target`); with 0 each stays where it was set.
+//! Sets on which CPU a timer is armed. With 1 an idle CPU passes new timers to a busy one (`kernel/time/timer.c`,
+//! `get_nohz_timer_target`); with 0 each timer stays where it was set.
 
 use super::value_file::set_text;
 use super::{Knob, Taken};

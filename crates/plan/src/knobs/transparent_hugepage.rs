@@ -1,5 +1,5 @@
-//! Huge pages made behind the program's back (`mm/huge_memory.c`, `mm/khugepaged.c`): joining and splitting them
-//! shoots down what every CPU of the process knows of them.
+//! Sets automatic huge pages (`mm/huge_memory.c`, `mm/khugepaged.c`): joining and splitting them flushes the TLB of
+//! every CPU of the process.
 
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes};

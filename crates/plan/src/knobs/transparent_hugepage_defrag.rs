@@ -1,4 +1,4 @@
-//! Who makes room for a huge page, and when: the faulting program itself, the background, or nobody.
+//! Sets what makes room for a huge page, and when: the faulting program itself, a background thread, or nothing.
 
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes};

@@ -1,4 +1,4 @@
-//! Files of the kernel that hold one value: the change from what is there to what is wanted.
+//! Plans changes to kernel files that hold one value, from the actual to the intended value.
 
 use super::{Knob, Presence};
 use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo};
@@ -7,7 +7,7 @@ use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo};
 pub(super) struct ValueFile<'a> {
     /// The knob that it belongs to.
     pub knob: &'a Knob,
-    /// Which one of several files of the knob: a disk, a CPU; empty for the only one.
+    /// Which of several files of the knob: a disk, a CPU; empty for the only one.
     pub part: &'a str,
     /// The file.
     pub path: &'a str,
@@ -15,11 +15,11 @@ pub(super) struct ValueFile<'a> {
     pub value: &'a str,
     /// How values are compared.
     pub compare: Compare,
-    /// Because.
+    /// The reason.
     pub why: &'a str,
 }
 
-/// Adds the change unless the file says so already.
+/// Adds the change unless the file already holds the value.
 pub(super) fn set(scene: &Scene, plan: &mut Plan, file: &ValueFile) -> Presence {
     let Some(now) = scene.settings.get(file.path) else {
         return Presence::Absent;
@@ -48,12 +48,12 @@ pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, 
     )
 }
 
-/// Whether a value was asked for by name, so that it is set whatever is there.
+/// Whether a value was explicitly requested, so that it is set whatever the current one is.
 pub(super) fn is_asked(scene: &Scene, knob: &Knob) -> bool {
     scene.intent.with.get(knob.name).is_some_and(Option::is_some)
 }
 
-/// The record of writing a value.
+/// The change that writes a value.
 pub(super) fn change(file: &ValueFile, now: &str) -> Change {
     let ValueFile {
         knob,

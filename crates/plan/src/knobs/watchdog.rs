@@ -1,8 +1,8 @@
-//! Both lockup detectors, off everywhere, by their threshold.
+//! Disables both lockup detectors everywhere, by their threshold.
 //!
-//! Not by `kernel.watchdog` and `soft_watchdog`: while both detectors are off, merely reading one of these files makes
-//! the kernel forget that the other was on (`kernel/watchdog.c`, `proc_watchdog_common`), so that writing 1 again
-//! has no effect (seen on 6.1 and 6.12). The threshold 0 is documented to do the same, and to come back.
+//! `kernel.watchdog` and `soft_watchdog` are not used: while both detectors are off, merely reading one of these files
+//! makes the kernel forget that the other was on (`kernel/watchdog.c`, `proc_watchdog_common`), so that writing 1 again
+//! has no effect (seen on 6.1 and 6.12). The threshold 0 is documented to do the same, and is reversible.
 
 use super::value_file::set_text;
 use super::{Knob, Taken, Takes, declare};

@@ -1,4 +1,4 @@
-//! Which CPUs the lockup detectors watch (`kernel/watchdog.c`). By default all but those of `nohz_full=`;
+//! Sets which CPUs the lockup detectors watch (`kernel/watchdog.c`). By default all except those of `nohz_full=`;
 //! partitions do not change it.
 
 use super::mask_file::{Form, MaskFile, narrow};

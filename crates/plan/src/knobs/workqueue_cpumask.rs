@@ -1,4 +1,4 @@
-//! Unbound workqueues: which CPUs their kworkers (`kworker/u*`) may use.
+//! Sets which CPUs the kworkers of unbound workqueues (`kworker/u*`) may use.
 
 use super::mask_file::{Form, MaskFile, without_isolated};
 use super::{Knob, Presence, Taken};

@@ -1,5 +1,5 @@
-//! Workqueues that show themselves in sysfs (`WQ_SYSFS`, `kernel/workqueue.c`): writeback, and those of some drivers.
-//! Each has a mask of its own; the kernel uses what it shares with the mask of all unbound workqueues.
+//! Sets the CPUs of workqueues with a sysfs directory (`WQ_SYSFS`, `kernel/workqueue.c`): writeback, and those of some
+//! drivers. Each has its own mask; the kernel uses its intersection with the mask of all unbound workqueues.
 
 use super::mask_file::{Form, MaskFile, narrow};
 use super::{Knob, Presence, Taken};

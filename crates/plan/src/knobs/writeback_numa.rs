@@ -1,4 +1,4 @@
-//! Whether the writeback workqueue has workers for each memory node (`kernel/workqueue.c`, `wq_numa_store`). Where a
+//! Sets whether the writeback workqueue has workers for each memory node (`kernel/workqueue.c`, `wq_numa_store`). If a
 //! node has no CPU in the queue's mask, its work goes to the whole mask anyway.
 
 use super::value_file::set_text;

@@ -1,5 +1,5 @@
-//! Transmit packet steering (`net/core/dev.c`, `netdev_pick_tx`): which queue a CPU sends through. By name only,
-//! because it matters only to a program that sends from an isolated CPU, and then that program decides.
+//! Sets transmit packet steering (`net/core/dev.c`, `netdev_pick_tx`): which queue a CPU sends through. It needs an explicit
+//! request, because it matters only to a program that sends from an isolated CPU, and then that program decides.
 
 use super::mask_file::{Form, MaskFile, narrow};
 use super::rps_cpus::{BEGIN, queue};

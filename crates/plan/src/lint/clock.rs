@@ -1,4 +1,4 @@
-//! Clock sources.
+//! Rules about clock sources.
 
 use super::{Hit, Rule};
 use crate::Level::{Info, Warning};

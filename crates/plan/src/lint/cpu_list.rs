@@ -1,4 +1,4 @@
-//! The CPU lists of a boot line, as the kernel's parsers take them: that of `isolcpus=` with its flags, and plain ones.
+//! Parses the CPU lists of a boot line as the kernel does: that of `isolcpus=` with its flags, and plain ones.
 
 use super::facts::Facts;
 use machine::CpuSet;
@@ -6,25 +6,25 @@ use machine::CpuSet;
 /// One `isolcpus=` (`kernel/sched/isolation.c`, `housekeeping_isolcpus_setup`).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Isolcpus {
-    /// Which word.
+    /// Its word index.
     pub word: usize,
     /// Known flags in front of the list.
     pub flags: Vec<String>,
-    /// Words in front of the list that are no known flag.
+    /// Words in front of the list that are not known flags.
     pub strange: Vec<String>,
     /// The rest.
     pub list: String,
-    /// Its CPUs, where it parses.
+    /// Its CPUs, if it parses.
     pub cpus: Option<CpuSet>,
 }
 
 impl Isolcpus {
-    /// Whether it isolates in this way. Without any flag it is `domain`.
+    /// Whether it isolates in this way. Without any flag it means `domain`.
     pub fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|own| own == flag) || (flag == "domain" && self.flags.is_empty())
     }
 
-    /// The word with other flags or another list. `domain` alone is not spelled out: every kernel knows it so.
+    /// The word with other flags or another list. `domain` alone is not written out: every kernel assumes it.
     pub fn with(&self, flags: &[&str], list: &str) -> String {
         if flags.is_empty() || flags == ["domain"] {
             format!("isolcpus={list}")
@@ -39,12 +39,12 @@ impl Isolcpus {
         self.with(&flags, &self.list)
     }
 
-    /// Whether its list is there and names no CPU: `isolcpus=`, or commas alone.
+    /// Whether its list is present and names no CPU: `isolcpus=`, or commas alone.
     pub fn is_empty(&self) -> bool {
         self.strange.is_empty() && is_empty_list(&self.list)
     }
 
-    /// Whether another occurrence says the same: what contradicts one of them contradicts both.
+    /// Whether another occurrence is equivalent: what contradicts one of them contradicts both.
     pub fn is_like(&self, other: &Isolcpus) -> bool {
         self.flags == other.flags && self.cpus == other.cpus && self.is_empty() == other.is_empty()
     }
@@ -79,9 +79,9 @@ pub(super) fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
     found
 }
 
-/// A CPU list as the kernel's `bitmap_parselist` takes it; the error says what is wrong with it.
+/// Parses a CPU list as the kernel's `bitmap_parselist` does; the error describes what is wrong with it.
 ///
-/// Other than [`CpuSet::parse_list`] it skips repeated commas, and wants a `/` in `0-31:1/2`. An empty list is valid and
+/// Unlike [`CpuSet::parse_list`] it skips repeated commas, and requires a `/` in `0-31:1/2`. An empty list is valid and
 /// names no CPU.
 pub(crate) fn parse_cpus(text: &str, facts: &Facts) -> Result<CpuSet, String> {
     let parts: Vec<&str> = text.split(',').filter(|part| !part.trim().is_empty()).collect();

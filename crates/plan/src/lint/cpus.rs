@@ -1,4 +1,4 @@
-//! The CPU lists of a line: whether they parse, whether the machine has the CPUs, and who is left for the rest.
+//! Rules about the CPU lists of a line: whether they parse, whether the machine has the CPUs, and which are left for the rest.
 
 use super::line::{LISTS, Line, Word, parse_cpus, uses_words};
 use super::repair::Edit;
@@ -6,7 +6,7 @@ use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 use machine::{CpuSet, same_name};
 
-/// Every list parameter with its place, its list (without the flags of `isolcpus=`), and how to write another.
+/// Every list parameter with its index, its list (without the flags of `isolcpus=`), and how to write another.
 fn lists<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>, String)> + 'a {
     line.kernel()
         .filter(|(_, word)| word.parameter.value.is_some())
@@ -21,7 +21,7 @@ fn lists<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>, Strin
         })
 }
 
-/// The edit that gives a word another list, or takes it out when the list is empty.
+/// The edit that gives a word another list, or removes it if the list is empty.
 fn relist(line: &Line, place: usize, word: &Word, list: &CpuSet) -> Edit {
     if list.is_empty() {
         return Edit::Drop(place);
@@ -32,7 +32,7 @@ fn relist(line: &Line, place: usize, word: &Word, list: &CpuSet) -> Edit {
     }
 }
 
-/// Edits that take CPUs out of every list that isolates, as many as hold them.
+/// Edits that remove CPUs from every isolating list that holds them.
 fn without(line: &Line, cpus: &CpuSet) -> Vec<Edit> {
     lists(line)
         .filter(|(_, word, _)| !same_name(word.name(), "irqaffinity") && is_isolating(word))
@@ -126,7 +126,7 @@ pub(super) const NO_HOUSEKEEPING: Rule = Rule {
             return Vec::new();
         };
         let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
-        // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still takes tasks.
+        // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still runs tasks.
         let level = match (everything(&line.domain), everything(&line.tickless())) {
             (true, _) => Error,
             (false, true) if possible.len() > 1 => Warning,

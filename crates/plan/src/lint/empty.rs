@@ -1,7 +1,7 @@
-//! Lists that name no CPU, as in `isolcpus= nohz_full=2-3 irqaffinity=`, which TuneD writes.
+//! Rules about lists that name no CPU, as in `isolcpus= nohz_full=2-3 irqaffinity=`, which TuneD writes.
 //!
-//! `bitmap_parselist` (`lib/bitmap-str.c`) takes them. What the kernel makes of one depends on the parameter, and for
-//! `isolcpus=` and `nohz_full=` on its age (`kernel/sched/isolation.c`, `housekeeping_setup`).
+//! `bitmap_parselist` (`lib/bitmap-str.c`) accepts them. What the kernel does with one depends on the parameter, and
+//! for `isolcpus=` and `nohz_full=` on its version (`kernel/sched/isolation.c`, `housekeeping_setup`).
 
 use super::line::{LISTS, Line, is_empty_list};
 use super::torn::torn;
@@ -33,10 +33,10 @@ pub(super) const EMPTY: Rule = Rule {
     },
 };
 
-/// What an empty list does beyond nothing; empty where it does nothing.
+/// What an empty list does; empty if it does nothing.
 fn effect(line: &Line, name: &str) -> &'static str {
     let since = |version| line.facts.since(version);
-    // The check for CPUs beyond `nr_cpu_ids` refuses an empty mask too: `cpumask_last` of one is the size.
+    // The check for CPUs beyond `nr_cpu_ids` refuses an empty mask too: its `cpumask_last` is the size.
     let refused = since((4, 15)) == Some(true) && since((5, 14)) == Some(false);
     match name {
         "irqaffinity" => "the boot CPU alone takes interrupts that are requested later",
@@ -48,7 +48,7 @@ fn effect(line: &Line, name: &str) -> &'static str {
     }
 }
 
-/// Of `isolcpus=` and `nohz_full=` the second on the line, where the first is empty and counts: 5.14 to 5.17.
+/// The second of `isolcpus=` and `nohz_full=` on the line, if the first is empty and counts: 5.14 to 5.17.
 pub(super) fn drops_the_other(line: &Line) -> Option<Hit> {
     if line.facts.since((5, 14)) == Some(false) || line.facts.since((5, 18)) == Some(true) {
         return None;

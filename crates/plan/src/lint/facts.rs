@@ -1,6 +1,6 @@
-//! What a boot line is judged against: a kernel and its machine, as far as they are known.
+//! Defines what a boot line is checked against: a kernel and its machine, as far as they are known.
 //!
-//! Everything may be unknown. A rule that needs an unknown fact says so at level `info`; it never guesses.
+//! Every fact may be unknown. A rule that needs an unknown fact reports that at level `info`; it never guesses.
 
 use machine::kernel::parse_version;
 use machine::{CpuId, CpuSet, Machine, Preemption};
@@ -14,7 +14,7 @@ pub struct Facts {
     pub release: Option<String>,
     /// Its first two numbers.
     pub version: Option<(u32, u32)>,
-    /// Configuration: options that are set. An option without entry is not set.
+    /// Configuration options that are set. An option without entry is not set.
     pub config: Option<Arc<BTreeMap<String, String>>>,
     /// Whether it is a `PREEMPT_RT` kernel.
     pub realtime: Option<bool>,
@@ -22,7 +22,7 @@ pub struct Facts {
     pub possible: Option<CpuSet>,
     /// The CPU that the kernel boots on.
     pub boot_cpu: Option<CpuId>,
-    /// Threads of each core with more than one thread running; empty without SMT, and where unknown.
+    /// Threads of each core with more than one thread online; empty without SMT, or if unknown.
     pub cores: Vec<CpuSet>,
     /// Whether there are interrupts whose mask the kernel manages itself.
     pub managed_interrupts: Option<bool>,
@@ -30,14 +30,14 @@ pub struct Facts {
     pub sched_ext: Option<bool>,
     /// The clock source in use.
     pub clocksource: Option<String>,
-    /// What this kernel made of this very line; `None` for any other line or kernel.
+    /// The result of this line on this kernel; `None` for any other line or kernel.
     pub outcome: Option<Outcome>,
 }
 
-/// What a kernel that was booted with the line said about it, and did.
+/// What a kernel booted with the line reported about it, and did.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// Its messages about the boot line; `None` when they could not be read or were overwritten.
+    /// Its messages about the boot line; `None` if they could not be read or were overwritten.
     pub messages: Option<Vec<String>>,
     /// `/sys/devices/system/cpu/isolated`.
     pub isolated: Option<CpuSet>,
@@ -46,7 +46,7 @@ pub struct Outcome {
 }
 
 impl Facts {
-    /// Of a kernel release alone; `None` for text that does not begin with two numbers, such as `6.12`.
+    /// Facts from a kernel release alone; `None` for text that does not start with two numbers, such as `6.12`.
     #[must_use]
     pub fn of_release(release: &str) -> Option<Facts> {
         let version = parse_version(release)?;
@@ -65,7 +65,7 @@ impl Facts {
         })
     }
 
-    /// Of a machine, live or captured.
+    /// Facts of a machine, live or captured.
     #[must_use]
     pub fn of_machine(machine: &Machine) -> Facts {
         let kernel = &machine.kernel;
@@ -90,7 +90,7 @@ impl Facts {
             possible: topology.possible.clone(),
             boot_cpu: topology.boot_cpu,
             cores,
-            // A kernel that does not tell which interrupts it manages may well have some.
+            // A kernel that does not report which interrupts it manages may still have some.
             managed_interrupts: managed.filter(|&found| found),
             sched_ext: None,
             clocksource: kernel.clocksource.clone(),
@@ -98,7 +98,7 @@ impl Facts {
         }
     }
 
-    /// The same without anything about a kernel: only what holds for every kernel is an error then.
+    /// The same facts without those about a kernel: then only what is wrong for every kernel is an error.
     #[must_use]
     pub fn of_any_kernel(&self) -> Facts {
         Facts {
@@ -109,7 +109,7 @@ impl Facts {
         }
     }
 
-    /// With a configuration, which also tells whether the kernel is real-time.
+    /// Adds a configuration, which also determines whether the kernel is real-time.
     #[must_use]
     pub fn with_config(mut self, config: BTreeMap<String, String>) -> Facts {
         let is_set = |option: &str| config.contains_key(option);
@@ -118,8 +118,8 @@ impl Facts {
         self
     }
 
-    /// Whether the kernel is at least this new in what it can do: `None` when unknown, also for old numbers
-    /// of distributions that port features back without changing the number.
+    /// Whether the kernel has at least the features of this version; `None` if unknown, also for old version numbers of
+    /// distributions that backport features.
     #[must_use]
     pub fn since(&self, version: (u32, u32)) -> Option<bool> {
         machine::kernel::since(self.release.as_deref(), self.version, version)
@@ -131,13 +131,13 @@ impl Facts {
         self.config.as_ref().map(|config| config.contains_key(option))
     }
 
-    /// The CPU that the kernel boots on: 0 where nothing else is known.
+    /// The CPU that the kernel boots on: 0 if unknown.
     #[must_use]
     pub fn boot_cpu(&self) -> CpuId {
         self.boot_cpu.unwrap_or(CpuId(0))
     }
 
-    /// Bytes of a boot line that the kernel keeps (`COMMAND_LINE_SIZE`): 2048 on x86 and arm64, 1024 on arm.
+    /// Maximum length of a boot line in bytes (`COMMAND_LINE_SIZE`): 2048 on x86 and arm64, 1024 on arm.
     #[must_use]
     pub fn line_limit(&self) -> usize {
         if self.has("CONFIG_ARM") == Some(true) {

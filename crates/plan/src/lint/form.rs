@@ -1,4 +1,4 @@
-//! The line as text: length, quotes, `--`, blanks, letters that are not ASCII, repeated words.
+//! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
 use super::line::{LISTS, Line};
 use super::repair::Edit;
@@ -77,7 +77,7 @@ pub(super) const NOT_ASCII: Rule = Rule {
     },
 };
 
-/// The ASCII character that a look-alike stands for; `None` for what cannot be seen at all.
+/// The ASCII character that a look-alike stands for; `None` for an invisible one.
 fn plain(letter: char) -> Option<char> {
     match letter {
         '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
@@ -97,7 +97,7 @@ pub(super) const NO_VALUE: Rule = Rule {
     fix: "write name=list without blanks",
     check: |line| {
         let bare = |word: &&(usize, &super::line::Word)| {
-            // `rcu_nocbs` alone is legal since 5.17 and has its own rule.
+            // `rcu_nocbs` alone is valid since 5.17 and has its own rule.
             word.1.parameter.value.is_none()
                 && LISTS.iter().any(|name| same_name(name, word.1.name()))
                 && !same_name("rcu_nocbs", word.1.name())
@@ -107,7 +107,7 @@ pub(super) const NO_VALUE: Rule = Rule {
             .iter()
             .filter(bare)
             .map(|(place, word)| {
-                // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are put together.
+                // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are joined.
                 let rest: Vec<&str> = words
                     .iter()
                     .skip(place + 1)
@@ -122,7 +122,7 @@ pub(super) const NO_VALUE: Rule = Rule {
                     [list, ..] if list.strip_prefix('=').is_some_and(is_list) => hit
                         .edit(Edit::Set(*place, format!("{}{list}", word.raw)))
                         .drop([place + 1]),
-                    // A lone digit is a run level for init.
+                    // A single digit is a run level for init.
                     [list, ..] if is_list(list) && list.len() > 1 => hit
                         .edit(Edit::Set(*place, format!("{}={list}", word.raw)))
                         .drop([place + 1]),
@@ -157,13 +157,13 @@ enum Same {
 
 fn repeated(line: &Line, same: Same) -> Vec<Hit> {
     let mut hits = Vec::new();
-    // Looked up once for each name: a line may consist of thousands of words of one name.
+    // Looked up once per name: a line may consist of thousands of words with one name.
     let mut counting = BTreeMap::new();
     for (place, word) in line.kernel() {
         let Some(row) = parameter(word.name()) else {
             continue;
         };
-        // isolcpus= may be given once per flag and has rules of its own.
+        // isolcpus= may be given once per flag and has its own rules.
         if row.repeats == Repeats::Many || row.name == "isolcpus" {
             continue;
         }
@@ -186,7 +186,7 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
     hits
 }
 
-/// That another occurrence counts.
+/// The text that another occurrence counts.
 fn which_counts(line: &Line, repeats: Repeats, raw: &str) -> String {
     match (repeats, line.facts.since((4, 15))) {
         (Repeats::First, Some(true)) => {

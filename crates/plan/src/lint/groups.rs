@@ -1,4 +1,4 @@
-//! Parameters that decide about control groups, on which isolation at run time stands.
+//! Rules about parameters of control groups, which isolation at run time depends on.
 
 use super::repair::Edit;
 use super::{Hit, Rule};

@@ -1,4 +1,4 @@
-//! Where interrupts of devices may go.
+//! Rules about where device interrupts may go.
 
 use super::repair::Edit;
 use super::{Hit, Rule};

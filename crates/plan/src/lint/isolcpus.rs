@@ -1,4 +1,4 @@
-//! `isolcpus=`: its flags, its parser's traps, and what the kernel's age makes of them.
+//! Rules about `isolcpus=`: its flags, pitfalls of its parser, and differences between kernel versions.
 
 use super::line::{Isolcpus, Line};
 use super::repair::Edit;
@@ -10,10 +10,10 @@ pub(super) fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
 }
 
-/// How these CPUs get out of the scheduler domains on this line, with the flags that this kernel takes.
+/// How to remove these CPUs from the scheduler domains on this line, with the flags that this kernel accepts.
 ///
-/// A second `isolcpus=` would contradict the one that is there, so that one is to name them, also where it names no CPU
-/// now: TuneD writes `isolcpus=` where its variable is empty.
+/// A second `isolcpus=` would contradict the existing one, so the existing one must name them, even if it names no CPU
+/// now: TuneD writes `isolcpus=` if its variable is empty.
 pub(super) fn naming(line: &Line, cpus: &CpuSet) -> String {
     let mut flags = match line.facts.since((5, 6)) {
         Some(false) => vec!["domain"],
@@ -36,7 +36,7 @@ pub(super) fn naming(line: &Line, cpus: &CpuSet) -> String {
     }
 }
 
-/// The level of something that kernels before a version refuse; `None` where it is fine.
+/// The level of something that kernels before a version refuse; `None` if it is fine.
 fn before(line: &Line, version: (u32, u32)) -> Option<Level> {
     match line.facts.since(version) {
         Some(true) => None,
@@ -56,7 +56,7 @@ pub(super) const LETTER: Rule = Rule {
             .filter_map(|one| {
                 let word = one.strange.iter().find(|word| is_list_word(word))?;
                 let hit = Hit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
-                // Written out, where the machine is known.
+                // Written out if the machine is known.
                 let list = [one.strange.join(","), one.list.clone()].join(",");
                 Some(
                     match super::line::parse_cpus(list.trim_matches(','), line.facts) {
@@ -81,14 +81,14 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
     truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
     fix: "take the word out",
     check: |line| {
-        // Without a kernel, what newer ones skip is no error.
+        // Without a known kernel, what newer ones skip is no error.
         let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
         let level = if skips { Warning } else { Error };
         line.isolcpus
             .iter()
             .filter_map(|one| {
                 let word = one.strange.iter().find(|word| !is_list_word(word))?;
-                // Anything but letters and `_` is not even skipped.
+                // Characters other than letters and `_` are not even skipped.
                 let refused = !word
                     .bytes()
                     .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
@@ -207,7 +207,7 @@ pub(super) const NOHZ_REDUNDANT: Rule = Rule {
             .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
             .map(|one| {
                 let hit = Hit::on(raw(line, one)).at(level);
-                // Without a flag the word would isolate domains, which was not asked for.
+                // Without a flag the word would isolate domains, which was not requested.
                 if one.flags == ["nohz"] {
                     hit.drop([one.word])
                 } else {
@@ -294,7 +294,7 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
                 && one.has("domain")
                 && one.strange.is_empty()
         });
-        // The flag is added only where the line isolates with isolcpus= already.
+        // The flag is added only if the line already isolates with isolcpus=.
         let lone = line.isolcpus.len() == 1 && line.facts.has("CONFIG_CPU_ISOLATION") != Some(false);
         vec![match plain.filter(|_| lone) {
             Some(one) => {

@@ -1,4 +1,4 @@
-//! A boot line as the kernel's parsers take it, worked out once for all rules.
+//! Parses a boot line as the kernel does, once for all rules.
 
 use super::cpu_list::isolcpus;
 pub(crate) use super::cpu_list::{Isolcpus, is_empty_list, parse_cpus, uses_words};
@@ -19,9 +19,9 @@ pub(crate) const LISTS: &[&str] = &[
 /// One word of the line.
 #[derive(Clone, Debug)]
 pub(crate) struct Word<'a> {
-    /// As written.
+    /// The original text.
     pub raw: &'a str,
-    /// As the kernel reads it.
+    /// As the kernel parses it.
     pub parameter: Parameter,
 }
 
@@ -37,13 +37,13 @@ impl Word<'_> {
     }
 }
 
-/// A boot line with the facts that it is judged against.
+/// A boot line with the facts it is checked against.
 pub(crate) struct Line<'a> {
-    /// As given.
+    /// The original text.
     pub text: &'a str,
-    /// Its words, also those behind `--`.
+    /// Its words, including those after `--`.
     pub words: Vec<Word<'a>>,
-    /// How many of the words belong to the kernel.
+    /// The number of words that belong to the kernel.
     pub ours: usize,
     /// Every `isolcpus=`.
     pub isolcpus: Vec<Isolcpus>,
@@ -55,7 +55,7 @@ pub(crate) struct Line<'a> {
     pub nohz: CpuSet,
     /// CPUs of `nohz_full=`.
     pub nohz_full: CpuSet,
-    /// What it is judged against.
+    /// The facts it is checked against.
     pub facts: &'a Facts,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The kernel's words with their places.
+    /// The kernel's words with their indexes.
     pub fn kernel(&self) -> impl Iterator<Item = (usize, &Word<'a>)> {
         self.words.iter().enumerate().take(self.ours)
     }
@@ -123,7 +123,7 @@ impl<'a> Line<'a> {
             .last()
     }
 
-    /// Whether the parameter is there.
+    /// Whether the parameter is present.
     pub fn has(&self, name: &str) -> bool {
         self.last(name).is_some()
     }
@@ -133,7 +133,7 @@ impl<'a> Line<'a> {
         self.last(name).filter(|(_, word)| values.contains(&word.value()))
     }
 
-    /// The occurrence that counts: the last one, of `nohz_full=` the first one from 4.15 on.
+    /// The occurrence that counts: the last one; for `nohz_full=` the first one from 4.15 on.
     pub fn counting(&self, name: &str) -> Option<(usize, &Word<'a>)> {
         match same_name(name, "nohz_full") {
             true => self.nohz_full_word(),
@@ -141,7 +141,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The `nohz_full=` that counts. One that the kernel does not store leaves room for the next.
+    /// The `nohz_full=` that counts. If the kernel does not store one, the next one may count.
     fn nohz_full_word(&self) -> Option<(usize, &Word<'a>)> {
         if !first_counts(self.facts) {
             return self.last("nohz_full");
@@ -151,25 +151,25 @@ impl<'a> Line<'a> {
             .or_else(|| self.last("nohz_full"))
     }
 
-    /// The CPUs of a list parameter, where it is there and parses.
+    /// The CPUs of a list parameter, if it is present and parses.
     pub fn cpus(&self, name: &str) -> Option<CpuSet> {
         let (_, word) = self.counting(name)?;
         parse_cpus(word.value(), self.facts).ok()
     }
 
-    /// Whether a list parameter is there and the occurrence that counts names no CPU.
+    /// Whether a list parameter is present and the occurrence that counts names no CPU.
     pub fn is_empty_list(&self, name: &str) -> bool {
         self.counting(name)
             .is_some_and(|(_, word)| word.parameter.value.as_deref().is_some_and(is_empty_list))
     }
 
-    /// CPUs that are isolated in any way that keeps other work away from them.
+    /// CPUs that are isolated in any way that keeps other work off them.
     pub fn isolated(&self) -> CpuSet {
         self.domain.or(&self.nohz_full).or(&self.nohz).or(&self.managed)
     }
 
-    /// Which of these CPUs the line isolates, and which stand in for them: the others of these, or all others where none is left.
-    /// `None` where it isolates none of them.
+    /// Which of these CPUs the line isolates, and which do their work: the others of these, or all others if none is
+    /// left. `None` if the line isolates none of them.
     pub fn isolated_among(&self, cpus: &CpuSet) -> Option<(CpuSet, CpuSet)> {
         let isolated = self.domain.or(&self.tickless());
         let both = cpus.and(&isolated);
@@ -180,12 +180,12 @@ impl<'a> Line<'a> {
         (!both.is_empty()).then_some((both, rest))
     }
 
-    /// CPUs whose tick is to stop.
+    /// CPUs whose tick should stop.
     pub fn tickless(&self) -> CpuSet {
         self.nohz_full.or(&self.nohz)
     }
 
-    /// The words of every occurrence of a parameter, as an edit needs them.
+    /// The indexes of every occurrence of a parameter, for an edit.
     pub fn places(&self, name: &str) -> Vec<usize> {
         self.all(name).map(|(place, _)| place).collect()
     }

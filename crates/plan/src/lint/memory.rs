@@ -1,4 +1,4 @@
-//! Memory, and the preemption model: values that do not mean what they look like.
+//! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
 use super::repair::Edit;
 use super::{Hit, Rule};

@@ -1,7 +1,7 @@
-//! Words that no kernel takes: misspelled names, names of other tools, sysctls without their prefix.
+//! Rules about words that no kernel accepts: misspelled names, names of other tools, sysctls without their prefix.
 //!
-//! The kernel says nothing about them, or lists them among the words that it hands to init (`init/main.c`,
-//! `unknown_bootoption`): one with a dot counts as a parameter of a module that is not there yet.
+//! The kernel does not report them, or lists them among the words that it passes to init (`init/main.c`,
+//! `unknown_bootoption`): it takes a word with a dot for a parameter of a module that is not loaded yet.
 
 use super::line::{LISTS, Line, Word};
 use super::repair::Edit;
@@ -81,13 +81,13 @@ pub(super) const SYSCTL: Rule = Rule {
     },
 };
 
-/// The kernel's words that no table has.
+/// The kernel's words that no table contains.
 fn unknown<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>)> {
     line.kernel().filter(|(_, word)| parameter(word.name()).is_none())
 }
 
-/// That another word is meant. Where the line has that parameter already, this word goes: what the author wrote with the
-/// right name counts.
+/// A hit that suggests another word. If the line already has that parameter, this word is removed: the correctly
+/// spelled one counts.
 fn instead(line: &Line, place: usize, meant: &str, right: String) -> Hit {
     let raw = line.words.get(place).map_or("", |word| word.raw);
     if line.has(meant) {
@@ -100,16 +100,16 @@ fn instead(line: &Line, place: usize, meant: &str, right: String) -> Hit {
         .edit(Edit::Set(place, right))
 }
 
-/// Letters that two names may differ by: two that are swapped count as two.
+/// Maximum difference between two names in letters; a swapped pair counts as two.
 const APART: usize = 2;
 
-/// Letters of a name that are enough to know it by, with one of them wrong.
+/// Minimum length of a name that is recognized with one wrong letter.
 const LONG: usize = 9;
 
 /// Names one letter away from a parameter of the table that mean something else.
 const NEIGHBOURS: &[&str] = &["slub_nomerge", "spectre_v1"];
 
-/// What names are compared by.
+/// The letters by which names are compared.
 fn letters(name: &str) -> String {
     name.chars()
         .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '.')
@@ -117,7 +117,7 @@ fn letters(name: &str) -> String {
         .to_ascii_lowercase()
 }
 
-/// The parameter of the kernel that a long name with one wrong letter stands for.
+/// The kernel parameter that a long name with one wrong letter stands for.
 fn meant_word(name: &str) -> Option<&'static str> {
     let written = letters(name);
     if NEIGHBOURS.iter().any(|own| same_name(own, name)) {
@@ -146,7 +146,7 @@ fn meant_list(name: &str) -> Option<&'static str> {
         .map(|(_, list)| list)
 }
 
-/// The dotted name of a sysctl that is written without `sysctl.` in front: its last part alone, or all of it.
+/// The dotted name of a sysctl that is written without the `sysctl.` prefix: its last part alone, or all of it.
 fn sysctl(name: &str) -> Option<String> {
     // A boot parameter of this name exists as well (`kernel/watchdog.c`).
     if name == "watchdog_thresh" {
@@ -164,28 +164,28 @@ fn sysctl(name: &str) -> Option<String> {
         .find(|path| *path == dotted || path.rsplit('.').next() == Some(name))
 }
 
-/// A name that looks like a boot parameter and is none.
+/// A name that looks like a boot parameter but is not one.
 struct ForeignName {
     name: &'static str,
-    /// Whose it is.
+    /// Where the name comes from.
     whose: &'static str,
-    /// The kernel's name for the same.
+    /// The kernel's name for the same thing.
     means: &'static str,
     value: Value,
 }
 
-/// How its value becomes one of the kernel's parameter.
+/// How its value is converted to the kernel's parameter.
 enum Value {
-    /// It stays.
+    /// Unchanged.
     Same,
-    /// There is none, and the word takes CPUs away: that is left to the user.
+    /// There is none, and the word isolates CPUs: the user decides.
     Bare,
-    /// A mask becomes a list, which kernels know since 6.6.
+    /// A mask becomes a list, which kernels accept since 6.6.
     Mask,
 }
 
 impl Value {
-    /// With its `=`; `None` where it cannot be made.
+    /// The value with its `=`; `None` if it cannot be converted.
     fn of(&self, line: &Line, word: &Word) -> Option<String> {
         match self {
             Value::Same => word.parameter.value.as_ref().map(|value| format!("={value}")),
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn no_parameter_of_the_kernel_looks_misspelled_or_foreign() {
-        // Of `Documentation/admin-guide/kernel-parameters.txt`, the names near those that isolate.
+        // From `Documentation/admin-guide/kernel-parameters.txt`: names similar to those that isolate.
         const KNOWN: &[&str] = &[
             "maxcpus",
             "nr_cpus",

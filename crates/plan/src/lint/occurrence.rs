@@ -1,13 +1,13 @@
-//! Which occurrence of a repeated `nohz_full=` or `isolcpus=` the kernel obeys.
+//! Determines which occurrence of a repeated `nohz_full=` or `isolcpus=` the kernel obeys.
 //!
 //! From 4.15 on both go to `housekeeping_setup` (`kernel/sched/isolation.c`). It stores the first list of each type and drops a
-//! later parameter with another list of a stored type ("nohz_full= must match isolcpus="); up to 5.17 there is one mask for all
-//! types. Up to 4.14 each occurrence replaces the one before it (`tick_nohz_full_setup`, `isolated_cpu_setup`).
+//! later parameter with another list of a stored type ("nohz_full= must match isolcpus="). Up to 5.17 there is one mask for all
+//! types. Up to 4.14 each occurrence replaces the previous one (`tick_nohz_full_setup`, `isolated_cpu_setup`).
 
 use super::cpu_list::{Isolcpus, is_empty_list, parse_cpus};
 use super::facts::Facts;
 
-/// Whether the first occurrence counts and not the last.
+/// Whether the first occurrence counts instead of the last.
 pub(super) fn first_counts(facts: &Facts) -> bool {
     facts.since((4, 15)) != Some(false)
 }
@@ -28,7 +28,7 @@ pub(super) fn obeyed<'a>(all: &'a [Isolcpus], facts: &Facts) -> Vec<&'a Isolcpus
     let mut obeyed: Vec<&Isolcpus> = Vec::new();
     for one in all.iter().filter(|one| one.cpus.is_some()) {
         let contradicts = |other: &&Isolcpus| clash(other, one, facts) && other.cpus != one.cpus;
-        // The same again changes nothing: a line may have thousands of them.
+        // An equivalent one changes nothing: a line may have thousands of them.
         if !obeyed
             .iter()
             .any(|other| contradicts(other) || other.is_like(one))

@@ -1,5 +1,5 @@
-//! A variable of a boot loader's file on the line: `GRUB_CMDLINE_LINUX_DEFAULT="quiet isolcpus=3"`, pasted whole or left
-//! by a quote too many in `/etc/default/grub`. The kernel takes it for one parameter that nothing knows (`init/main.c`,
+//! Detects a boot loader variable on the line: `GRUB_CMDLINE_LINUX_DEFAULT="quiet isolcpus=3"`, pasted whole or caused
+//! by an extra quote in `/etc/default/grub`. The kernel parses it as one unknown parameter (`init/main.c`,
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
 use super::line::Line;
@@ -7,7 +7,7 @@ use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::Error;
 
-/// Variables of files that hold a boot line.
+/// Variables in files that hold a boot line.
 const VARIABLES: &[&str] = &[
     "GRUB_CMDLINE_LINUX",
     "GRUB_CMDLINE_LINUX_DEFAULT",
@@ -35,7 +35,7 @@ pub(super) const VARIABLE: Rule = Rule {
     },
 };
 
-/// The boot line in an assignment to such a variable, where that is all of the text; `None` for any other text.
+/// The boot line in an assignment to such a variable, if that is the whole text; `None` for any other text.
 #[must_use]
 pub fn assigned(text: &str) -> Option<&str> {
     let (name, value) = text.trim().split_once('=')?;

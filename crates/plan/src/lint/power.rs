@@ -1,4 +1,4 @@
-//! Idle states and frequency.
+//! Rules about idle states and frequency.
 
 use super::repair::Edit;
 use super::{Hit, Rule};

@@ -1,4 +1,4 @@
-//! RCU: who runs its callbacks, and what makes it interrupt other CPUs.
+//! Rules about RCU: what runs its callbacks, and what makes it interrupt other CPUs.
 
 use super::line::parse_cpus;
 use super::{Hit, Rule};

@@ -1,4 +1,4 @@
-//! Rewrites a boot line word by word: what no rule complains about stays as it was written.
+//! Rewrites a boot line word by word; words without findings stay as written.
 
 use super::facts::Facts;
 use super::line::Line;
@@ -9,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One change of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
-    /// Takes a word out.
+    /// Removes a word.
     Drop(usize),
-    /// Writes another word, or several, in the place of one.
+    /// Replaces a word with another one, or with several.
     Set(usize, String),
     /// Adds a word at the end of the kernel's part.
     Add(String),
 }
 
-/// A repair may uncover another fault, so the rules are asked again; this often at most.
+/// A repair may expose another fault, so the rules run again, at most this often.
 const ROUNDS: usize = 24;
 
-/// The line with every repair that the rules offer. What they offer none for and is still an error goes.
+/// The line with every repair that the rules offer. A word with an error and no repair is removed.
 pub(super) fn repaired(text: &str, facts: &Facts) -> String {
-    // What a kernel said about a line says nothing about another line.
+    // What a kernel reported about a line says nothing about another line.
     let facts = Facts {
         outcome: None,
         ..facts.clone()
@@ -33,7 +33,7 @@ pub(super) fn repaired(text: &str, facts: &Facts) -> String {
         let all: Vec<(&Rule, Hit)> = hits(&line).collect();
         let mut edits: Vec<Edit> = Vec::new();
         let (mut places, mut added) = (BTreeSet::new(), BTreeSet::new());
-        // What a line lacks is added to the line as repaired.
+        // Missing words are added to the repaired line.
         let changes = all
             .iter()
             .any(|(_, hit)| !hit.edits.is_empty() && !only_adds(hit));
@@ -68,7 +68,7 @@ pub(super) fn repaired(text: &str, facts: &Facts) -> String {
     text
 }
 
-/// Takes out the words that errors without a repair are about.
+/// Removes the words with errors that have no repair.
 fn last_resort(line: &Line, all: &[(&Rule, Hit)]) -> Vec<Edit> {
     let errors = all
         .iter()

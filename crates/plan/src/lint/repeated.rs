@@ -1,4 +1,4 @@
-//! Rules about a repeated `isolcpus=`. [`super::occurrence`] says which one the kernel obeys, and where that is from.
+//! Rules about a repeated `isolcpus=`. [`super::occurrence`] determines which one the kernel obeys, and gives the source.
 
 use super::isolcpus::raw;
 use super::line::{Isolcpus, Line};
@@ -15,7 +15,7 @@ pub(super) const TWICE: Rule = Rule {
         if line.facts.since((4, 15)) == Some(false) {
             return replaced(line);
         }
-        // One hit for each occurrence, with the first that it contradicts: a line may have thousands of them.
+        // One hit per occurrence, with the first that it contradicts: a line may have thousands of them.
         let mut hits = Vec::new();
         let mut distinct: Vec<(usize, &Isolcpus)> = Vec::new();
         for (at, other) in line.isolcpus.iter().enumerate() {
@@ -33,8 +33,8 @@ pub(super) const TWICE: Rule = Rule {
     },
 };
 
-/// What is wrong with the second of two occurrences that share a flag. An edit never isolates what an empty list
-/// switches off.
+/// What is wrong with the second of two occurrences that share a flag. An edit never isolates CPUs that an empty list
+/// leaves unisolated.
 fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
     let since = |version| line.facts.since(version);
     let hit = Hit::on(raw(line, other));
@@ -63,7 +63,7 @@ fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
     }
 }
 
-/// Up to 4.14: every occurrence that another list follows.
+/// Up to 4.14: every occurrence that is followed by another list.
 fn replaced(line: &Line) -> Vec<Hit> {
     let Some((last, earlier)) = line.isolcpus.split_last() else {
         return Vec::new();

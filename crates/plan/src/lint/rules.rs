@@ -1,5 +1,5 @@
-//! The list of all rules: one line each. Findings come in this order, and of two repairs of one word the
-//! first is made, so what the line says at all stands before what it should say.
+//! Lists all rules, one line each. Findings come in this order, and of two repairs of one word the first is made. So
+//! rules about the form of the line precede those about its content.
 
 use super::Rule;
 use super::{
@@ -28,7 +28,7 @@ pub const RULES: &[&Rule] = &[
     &isolcpus::LETTER,
     &isolcpus::UNKNOWN_FLAG,
     &isolcpus::NO_LIST,
-    // Before what rewrites a word that another one replaces.
+    // Before rules that rewrite a word that another one replaces.
     &repeated::TWICE,
     &isolcpus::FLAGS_TOO_NEW,
     &isolcpus::MANAGED_TOO_NEW,

@@ -1,4 +1,4 @@
-//! Parameters with a price in safety or security.
+//! Rules about parameters that reduce safety or security.
 
 use super::line::Line;
 use super::{Hit, Rule};

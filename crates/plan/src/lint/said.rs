@@ -1,4 +1,4 @@
-//! What the kernel that was booted with this very line said about it, and what it did.
+//! Rules about what the kernel booted with this line reported about it, and did.
 
 use super::line::{LISTS, Line, Word, is_empty_list};
 use super::{Hit, Rule};
@@ -6,7 +6,7 @@ use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Reader, parameter};
 use machine::{CpuSet, same_name};
 
-/// How the kernel begins the list of parameters that no part of it took (5.14 and later, `init/main.c`).
+/// The start of the kernel's list of unknown parameters (5.14 and later, `init/main.c`).
 const UNKNOWN: &str = "Unknown kernel command line parameters";
 
 fn messages<'a>(line: &'a Line) -> impl Iterator<Item = &'a str> {
@@ -25,8 +25,8 @@ fn is_list(word: &Word) -> bool {
     word.parameter.value.is_some() && LISTS.iter().any(|name| same_name(name, word.name()))
 }
 
-/// Whether the parameter works in spite of what the kernel said: 7.x lists nohz_full= when a nohz flag of
-/// isolcpus= came first, and obeys it.
+/// Whether the parameter works despite the kernel's message: 7.x lists nohz_full= if a nohz flag of isolcpus= came
+/// first, but obeys it.
 fn works_anyway(line: &Line, word: &Word) -> bool {
     let in_force = line
         .facts
@@ -46,7 +46,7 @@ pub(super) const NOT_KNOWN: Rule = Rule {
         let listed: Vec<&str> = unknown(line).collect();
         line.kernel()
             .filter(|(_, word)| listed.contains(&word.raw))
-            // From 6.9 on the kernel lists `isolcpus=` and `nohz_full=` without CPUs there too, and nothing is lost.
+            // From 6.9 on the kernel also lists `isolcpus=` and `nohz_full=` without CPUs there, and nothing is lost.
             .filter(|(_, word)| !(is_list(word) && is_empty_list(word.value())))
             .filter(|(_, word)| parameter(word.name()).is_some_and(|row| row.reader == Reader::Kernel))
             .map(|(_, word)| {
@@ -84,7 +84,7 @@ pub(super) const COMPLAINED: Rule = Rule {
                 .filter(|_| text.contains("nohz_full= must match"));
             word.is_some_and(|(_, word)| works_anyway(line, word))
         };
-        // What kernels 4.15 to 5.13 say of an empty list, which does as much.
+        // The messages of kernels 4.15 to 5.13 about an empty list, which has the same effect.
         let of_empty = |text: &str| {
             text.contains("incorrect CPU range")
                 && ["isolcpus", "nohz_full"]

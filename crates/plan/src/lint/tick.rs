@@ -1,4 +1,4 @@
-//! `nohz_full=` and what it needs: its configuration, a tick that may stop, a stable clock, isolated domains.
+//! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
 use super::line::Line;
 use super::repair::Edit;
@@ -42,7 +42,7 @@ pub(super) const UNSUPPORTED: Rule = Rule {
             Some(true) => Vec::new(),
             Some(false) => {
                 let hit = Hit::on(word.raw).drop(places);
-                // RCU callbacks went with it; where the kernel can, they get their own parameter.
+                // It included RCU callbacks; if the kernel can, they get their own parameter.
                 let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
                 vec![if alone && !line.nohz_full.is_empty() {
                     hit.edit(Edit::Add(format!("rcu_nocbs={}", line.nohz_full)))
@@ -69,7 +69,7 @@ pub(super) const LISTS_DIFFER: Rule = Rule {
     truth: "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
     fix: "write the same CPUs in both",
     check: |line| {
-        // Up to 4.14 each has a mask of its own.
+        // Up to 4.14 each has its own mask.
         if line.facts.since((4, 15)) == Some(false) {
             return Vec::new();
         }

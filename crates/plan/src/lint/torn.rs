@@ -1,8 +1,8 @@
-//! Lists and names that a blank has torn, as a line wrap or an editor leaves them: the kernel takes each part as a word
-//! of its own (`lib/cmdline.c`, `next_arg`).
+//! Rules about lists and names split by a blank, as a line wrap or an editor leaves them: the kernel parses each part
+//! as a separate word (`lib/cmdline.c`, `next_arg`).
 //!
-//! A part is joined again where one reading of it makes sense. Where none or several do, the stray part goes, which
-//! leaves what the kernel does with the line.
+//! A part is joined if exactly one reading makes sense. Otherwise the stray part is removed, which does not change what
+//! the kernel does with the line.
 
 use super::line::{LISTS, Line, Word, parse_cpus};
 use super::repair::Edit;
@@ -54,7 +54,7 @@ pub(super) const BLANK_IN_NAME: Rule = Rule {
     },
 };
 
-/// Each torn list: the place of its parameter, and the word with the next one joined to it, where that is clear.
+/// Each split list: the index of its parameter, and the word joined with the next one, if unambiguous.
 pub(super) fn torn<'a>(line: &'a Line) -> impl Iterator<Item = (usize, Option<String>)> + 'a {
     line.kernel().filter_map(move |(place, word)| {
         let next = line.words.get(place + 1).filter(|_| place + 1 < line.ours)?;
@@ -70,14 +70,14 @@ pub(super) fn torn<'a>(line: &'a Line) -> impl Iterator<Item = (usize, Option<St
     })
 }
 
-/// Whether a word is the rest of a list. No parameter begins with a digit, a comma or a dash; single digits are run
-/// levels for init, unless the list in front of them is open.
+/// Whether a word is the rest of a list. No parameter starts with a digit, a comma or a dash. Single digits are run
+/// levels for init, unless the list before them is incomplete.
 fn is_stray(text: &str, before: &Word) -> bool {
     let runlevel = text.len() == 1 && text.starts_with(|first: char| ('0'..='6').contains(&first));
     is_part_of_list(text) && (!runlevel || is_open(before))
 }
 
-/// Digits, `N` and what stands between them, with a digit or `N` among them.
+/// Digits, `N` and list punctuation, with at least one digit or `N`.
 fn is_part_of_list(text: &str) -> bool {
     let has_cpu = text.bytes().any(|byte| byte.is_ascii_digit() || byte == b'N');
     has_cpu
@@ -88,7 +88,7 @@ fn is_part_of_list(text: &str) -> bool {
             .all(|part| part.is_empty() || part == "N" || part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether something is missing at the end of a list.
+/// Whether a list is incomplete at its end.
 fn is_open(word: &Word) -> bool {
     word.raw.ends_with([',', '-', '='])
 }
@@ -107,7 +107,7 @@ fn joined_flags(word: &Word, rest: &str) -> Option<String> {
     only_flags.then(|| format!("{}{comma}{rest}", word.raw))
 }
 
-/// Whether a word is the first part of a torn name.
+/// Whether a word is the first part of a split name.
 pub(super) fn begins_torn_name(line: &Line, place: usize) -> bool {
     let second = line.words.get(place + 1).filter(|_| place + 1 < line.ours);
     let first = line.words.get(place);
@@ -116,7 +116,7 @@ pub(super) fn begins_torn_name(line: &Line, place: usize) -> bool {
         .is_some_and(|(first, second)| torn_name(first, second).is_some())
 }
 
-/// The word with the rest of its list: where one of both is open as it stands, else by the one reading that is in order.
+/// The word with the rest of its list: directly if one of both is incomplete, else by the only valid reading.
 fn joined(line: &Line, word: &Word, rest: &str) -> Option<String> {
     let tight = format!("{}{rest}", word.raw);
     if is_open(word) || rest.starts_with(',') {
@@ -129,7 +129,7 @@ fn joined(line: &Line, word: &Word, rest: &str) -> Option<String> {
     readings.next().filter(|_| readings.next().is_none())
 }
 
-/// Whether a list parses, each part begins behind the end of the one before it, and the machine has its CPUs.
+/// Whether a list parses, is ascending without overlap, and names only CPUs of the machine.
 fn is_in_order(line: &Line, word: &str) -> bool {
     let value = word.split_once('=').map_or("", |(_, value)| value);
     let list: Vec<&str> = value
@@ -152,7 +152,7 @@ fn is_in_order(line: &Line, word: &str) -> bool {
     })
 }
 
-/// The list parameter whose name two words make together: `nohz _full=2-3`.
+/// The list parameter whose name two words form together: `nohz _full=2-3`.
 fn torn_name(first: &Word, second: &Word) -> Option<&'static str> {
     let is_known = |word: &Word| LISTS.iter().any(|name| same_name(name, word.name()));
     if first.parameter.value.is_some() || is_known(first) || is_known(second) {
@@ -164,7 +164,7 @@ fn torn_name(first: &Word, second: &Word) -> Option<&'static str> {
     LISTS.iter().copied().find(|known| plain(known) == name)
 }
 
-/// Whether a text is a list that begins with a number.
+/// Whether a text is a list that starts with a number.
 pub(super) fn is_list(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_digit()) && is_part_of_list(text)
 }

@@ -1,4 +1,4 @@
-//! Parameters that place threads: of the kernel, of its workqueues, of systemd.
+//! Rules about parameters that place threads: of the kernel, of its workqueues, of systemd.
 
 use super::repair::Edit;
 use super::{Hit, Rule};
@@ -85,7 +85,7 @@ pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
         let Some((place, word)) = line.last("systemd.cpu_affinity") else {
             return Vec::new();
         };
-        // systemd takes commas and blanks (`parse_cpu_set`), and no strides.
+        // systemd accepts commas and blanks (`parse_cpu_set`), but no strides.
         let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(","))
         else {
             return Vec::new();

@@ -1,6 +1,6 @@
-//! Folders for results, made without following a symbolic link that another user has placed.
+//! Creates folders for results without following a symbolic link that another user has placed.
 //!
-//! The links decide where root makes a folder, just as they decide where it writes ([`Destination`]).
+//! Links decide where root creates a folder, just as they decide where it writes ([`Destination`]).
 
 use super::{failed, open};
 use crate::RootError;
@@ -9,10 +9,10 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::{Component, Path, PathBuf};
 
-/// Makes a folder for results, and those above it, where they are missing. No symbolic link of another user decides where.
+/// Creates a folder for results, and its parents, if they are missing. A symbolic link of another user is never followed.
 ///
 /// # Errors
-/// [`RootError::ForeignLink`]; the errno of the lookup or of `mkdir(2)`: `EEXIST` where something else has the name.
+/// [`RootError::ForeignLink`]; the errno of the lookup or of `mkdir(2)`: `EEXIST` if something else has the name.
 pub fn make_folder(path: &Path) -> Result<(), RootError> {
     let mut prefix = PathBuf::new();
     for component in path.components() {
@@ -24,7 +24,7 @@ pub fn make_folder(path: &Path) -> Result<(), RootError> {
     Ok(())
 }
 
-/// Makes the folder `prefix` of `path`. The folders above it exist.
+/// Creates the folder `prefix` of `path`, whose parents exist.
 fn make_one_folder(path: &Path, prefix: &Path) -> Result<(), RootError> {
     loop {
         let Destination { dir, name, stat } = match Destination::of(prefix) {
@@ -42,7 +42,7 @@ fn make_one_folder(path: &Path, prefix: &Path) -> Result<(), RootError> {
         }
         match rustix::fs::mkdirat(&dir, &name, Mode::RWXU | Mode::RWXG | Mode::RWXO) {
             Ok(()) => return Ok(()),
-            // Another process has placed something there since: look again.
+            // Another process has created something there since: look again.
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(path, "create", errno)),
         }

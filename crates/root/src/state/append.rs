@@ -1,7 +1,7 @@
-//! Appending to a file of the state directory: a record is there in whole or not at all.
+//! Appends to a file of the state directory: a record is written completely or not at all.
 //!
-//! A journal gets some eighty records in a row. Its file is opened and checked for the first of them, and for the others
-//! one question to the directory tells whether the name still is that of the file that was checked.
+//! A journal gets about eighty records in a row. Its file is opened and checked for the first of them. For the others,
+//! one lookup in the directory shows whether the name still belongs to the checked file.
 
 use super::{Durability, StateDir, io, sync};
 use crate::RootError;
@@ -10,27 +10,27 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::sync::PoisonError;
 
-/// The file that was appended to last.
+/// The file of the most recent append.
 #[derive(Debug)]
 pub(super) struct Appended {
     name: String,
     file: OwnedFd,
-    /// As it was before the last append.
+    /// Its status before the last append.
     stat: Stat,
 }
 
 impl StateDir {
-    /// Appends a record with exactly one `write(2)`, making the file where it is missing. When the kernel
-    /// takes only a part (a full disk), the file is cut back to its old length and the error says so: a
-    /// record is there in whole or not at all, unless the machine dies within the write.
+    /// Appends a record with exactly one `write(2)`, and creates the file if it is missing. If the kernel writes only a
+    /// part (a full disk), the file is truncated to its old length and an error is returned. So a record is written
+    /// completely or not at all, unless the machine crashes during the write.
     ///
     /// # Errors
-    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for a name or file that is not safe.
+    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for an unsafe name or file.
     pub fn append(&self, name: &str, record: &[u8], durability: Durability) -> Result<(), RootError> {
         let place = self.made_place(name)?;
         let shown = self.shown(name);
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-        // Whoever panicked with it left a whole value or none.
+        // A panic while it was held leaves a whole value or none.
         let mut held = self.appended.lock().unwrap_or_else(PoisonError::into_inner);
         let last = match held.take().and_then(|last| last.still(self, name)) {
             Some(last) => last,
@@ -49,7 +49,7 @@ impl StateDir {
                 Durability::Kernel => Ok(()),
                 Durability::Disk => sync(file, &shown).and_then(|()| sync(place.dir(self), &shown)),
             },
-            // A file system that runs full takes what fits and reports the error only at the next write.
+            // On a full disk the file system writes what fits and reports the error only at the next write.
             Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
             Err(errno) => Err(io(&shown, "append", errno)),
         };
@@ -70,7 +70,7 @@ impl StateDir {
 }
 
 impl Appended {
-    /// Itself as it is now, if its file is the one that has the name.
+    /// The file with its current status, if the name still belongs to it.
     fn still(self, state: &StateDir, name: &str) -> Option<Appended> {
         // The name of a file in a subdirectory is not looked up here, so it is never the same.
         if self.name != name || name.contains('/') {

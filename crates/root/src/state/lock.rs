@@ -1,4 +1,4 @@
-//! Locks of a state directory: files that one process holds at a time (`flock(2)`).
+//! Locks a state directory with files that one process holds at a time (`flock(2)`).
 
 use super::{Place, StateDir, io};
 use crate::RootError;
@@ -7,12 +7,12 @@ use rustix::io::Errno;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// Locks of a state directory: each stands for what it protects, so that one that is held long does not hold up the others.
+/// Locks of a state directory. Each protects one thing, so that a lock that is held for long does not delay the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockFile {
     /// The state itself.
     State,
-    /// The boot files of the machine: the tools of a loader may take minutes.
+    /// The boot files of the machine: a loader's tools may take minutes.
     BootFiles,
 }
 
@@ -27,14 +27,14 @@ impl LockFile {
 
 /// The right to change the state, held until dropped.
 ///
-/// A process that is forked without `exec` shares the lock and keeps it; one that is executed does not.
+/// A process that is forked without `exec` shares the lock and keeps it; an executed program does not.
 #[derive(Debug)]
 pub struct Lock {
     _file: OwnedFd,
 }
 
 impl StateDir {
-    /// Waits for [`LockFile::State`], at most so long.
+    /// Waits for [`LockFile::State`], at most for `wait`.
     ///
     /// # Errors
     /// As [`StateDir::lock_file`].
@@ -42,10 +42,10 @@ impl StateDir {
         self.lock_file(LockFile::State, wait)
     }
 
-    /// Waits for a lock of this directory, at most so long.
+    /// Waits for a lock of this directory, at most for `wait`.
     ///
     /// # Errors
-    /// [`RootError::Busy`], naming the holder, when it is not free in time; [`RootError::State`] for an unsafe lock file.
+    /// [`RootError::Busy`], with the holder, if it is not released in time; [`RootError::State`] for an unsafe lock file.
     pub fn lock_file(&self, which: LockFile, wait: Duration) -> Result<Lock, RootError> {
         let name = which.name();
         let place = Place {
@@ -68,13 +68,13 @@ impl StateDir {
                 Err(errno) => return Err(io(&shown, "lock", errno)),
             }
         }
-        // The number is only for the message of those who wait, so a full disk does not matter here.
+        // The number is only for the message to waiting processes, so a full disk does not matter here.
         let _ = rustix::fs::ftruncate(&file, 0);
         let _ = rustix::io::write(&file, std::process::id().to_string().as_bytes());
         Ok(Lock { _file: file })
     }
 
-    /// In words, who took the lock last: for those whom [`StateDir::lock`] refuses.
+    /// The process that last took the lock, in words: for callers that [`StateDir::lock`] refuses.
     #[must_use]
     pub fn holder(&self) -> String {
         self.holder_of(LockFile::State.name())

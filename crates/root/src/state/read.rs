@@ -1,7 +1,7 @@
-//! Reading a file of the state directory: one that did not change since it was read is not read again.
+//! Reads a file of the state directory, and reads it again only if it has changed.
 //!
-//! A command asks several times what the journal says. As long as directory entry, length and times are those of the file that
-//! was read, its bytes are too: a journal only grows, or is replaced by another file.
+//! A command reads the journal several times. If directory entry, length and times are unchanged, so are the bytes: a
+//! journal only grows, or is replaced by another file.
 
 use super::{Missing, StateDir, io};
 use crate::RootError;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::{MutexGuard, PoisonError};
 
-/// A file as it was read.
+/// A file and its content when it was read.
 #[derive(Debug)]
 pub(super) struct ReadFile {
     name: String,
@@ -18,11 +18,11 @@ pub(super) struct ReadFile {
     content: Vec<u8>,
 }
 
-/// What changes when another content is there: device, inode, length, times of change in seconds and nanoseconds.
+/// What changes with the content: device, inode, length, times of change in seconds and nanoseconds.
 type Stamp = (u64, u64, i64, [i64; 4]);
 
 impl StateDir {
-    /// The whole content of a file; `None` where there is none.
+    /// The whole content of a file; `None` if it does not exist.
     ///
     /// # Errors
     /// The errno of open or read; [`RootError::State`] for anything that is not a plain file of ours.
@@ -43,15 +43,14 @@ impl StateDir {
         let mut content = Vec::new();
         file.read_to_end(&mut content)
             .map_err(|error| RootError::from_io(&shown, "read", &error))?;
-        // One that grew while it was read is read again the next time.
+        // A file that grew while it was read is read again the next time.
         if stamp(&stat(&file)?) == before {
             self.remember(name, before, &content);
         }
         Ok(Some(content))
     }
 
-    /// The content that was read before, if the file with this name is still the same. Only names of this directory itself are
-    /// kept.
+    /// The cached content, if the file with this name is still the same. Only files directly in this directory are cached.
     fn unchanged(&self, name: &str) -> Option<Vec<u8>> {
         let known = self.known();
         let file = known.iter().find(|file| file.name == name)?;
@@ -59,7 +58,7 @@ impl StateDir {
         (stamp(&stat) == file.stamp).then(|| file.content.clone())
     }
 
-    /// A record was appended here: what was read before it, and the record, is the whole file, if nothing else wrote to it.
+    /// Updates the cache after an append: the previous content plus the record is the whole file, if nothing else wrote to it.
     pub(super) fn appended_to(&self, name: &str, (before, now): (&Stat, &Stat), record: &[u8]) {
         let mut known = self.known();
         let was_read = |file: &&mut ReadFile| file.name == name && file.stamp == stamp(before);
@@ -110,7 +109,7 @@ fn stamp(stat: &Stat) -> Stamp {
 mod tests {
     use crate::state::{Durability, StateDir};
 
-    /// Whatever happened to the file, by this process or by another one, is seen.
+    /// Every change of the file, by this process or by another one, is noticed.
     #[test]
     fn a_file_that_changed_is_read_again() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The state directories: what is refused, what survives, who holds the lock.
+//! Tests the state directories: what is refused, what survives, which process holds the lock.
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -57,7 +57,7 @@ fn appends_whole_records() -> Outcome {
     Ok(())
 }
 
-/// Its file is kept open from one record to the next, and still the name decides.
+/// The file stays open from one record to the next, and the name still decides.
 #[test]
 fn appends_to_the_file_that_has_the_name_now() -> Outcome {
     let (temp, state) = made()?;
@@ -85,8 +85,8 @@ fn appends_to_the_file_that_has_the_name_now() -> Outcome {
 
 #[test]
 fn cuts_a_record_off_that_did_not_fit() -> Outcome {
-    // The limit on file sizes makes the kernel take a part of a write, as a full disk does. It belongs
-    // to the whole process, so the test runs in a child of its own.
+    // The limit on file sizes makes the kernel write only a part, as a full disk does. It applies to the whole process,
+    // so the test runs in its own child.
     let (_temp, state) = made()?;
     state.append("journal", &[b'a'; 100], Durability::Kernel)?;
     #[allow(unsafe_code)]
@@ -113,7 +113,7 @@ fn cuts_a_record_off_that_did_not_fit() -> Outcome {
         unsafe { libc::_exit(i32::from(!failed)) }
     }
     let mut status = 0;
-    // SAFETY: waits for the child that was made above.
+    // SAFETY: waits for the child created above.
     unsafe { libc::waitpid(child, &mut status, 0) };
     assert_eq!(status, 0, "the append must fail with ENOSPC");
     assert_eq!(state.read("journal")?, Some(vec![b'a'; 100]));

@@ -1,4 +1,4 @@
-//! Sockets of the kernel: the process connector, uevents, and news of links and addresses.
+//! Receives messages from kernel sockets: the process connector, uevents, and changes of links and addresses.
 
 use crate::RootError;
 use rustix::io::Errno;
@@ -6,7 +6,7 @@ use rustix::net::netlink::{CONNECTOR, KOBJECT_UEVENT, SocketAddrNetlink};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Room in the kernel for what came while nobody read, in bytes: some ten thousand processes.
+/// Size of the kernel's receive buffer in bytes: enough for some ten thousand processes.
 const ROOM: usize = 4 << 20;
 
 /// No message of these sources is larger (`UEVENT_BUFFER_SIZE` is 2,048; a link with many attributes has some 2,000).
@@ -28,22 +28,22 @@ pub struct Netlink {
     name: &'static str,
 }
 
-/// What came of taking messages.
+/// The result of receiving messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// All that there were.
+    /// All available messages.
     All,
-    /// As many as were asked for; there may be more.
+    /// The requested number; there may be more.
     Some,
-    /// The kernel had no room and left something out.
+    /// The kernel's buffer was full and messages were lost.
     Lost,
 }
 
 impl Netlink {
-    /// Processes and threads that begin, change and end. It needs `CAP_NET_ADMIN` in the first user namespace.
+    /// Processes and threads that start, change and end. It needs `CAP_NET_ADMIN` in the initial user namespace.
     ///
     /// # Errors
-    /// The errno: `EPERM` without the right, `EPROTONOSUPPORT` or `ECONNREFUSED` for a kernel without it.
+    /// The errno: `EPERM` without the privilege, `EPROTONOSUPPORT` or `ECONNREFUSED` for a kernel without it.
     pub fn processes() -> Result<Netlink, RootError> {
         let source = Netlink::open("the process connector", CONNECTOR, PROCESSES)?;
         source
@@ -52,7 +52,7 @@ impl Netlink {
         Ok(source)
     }
 
-    /// Devices, CPUs among them, that come, go and change.
+    /// Devices, including CPUs, that are added, removed or changed.
     ///
     /// # Errors
     /// The errno of the socket.
@@ -65,7 +65,7 @@ impl Netlink {
     /// # Errors
     /// The errno of the socket.
     pub fn links() -> Result<Netlink, RootError> {
-        // NETLINK_ROUTE is 0, which is what no protocol is.
+        // NETLINK_ROUTE is 0, the value of an unspecified protocol.
         Netlink::open("rtnetlink", None, LINKS)
     }
 
@@ -79,7 +79,7 @@ impl Netlink {
         let socket =
             rustix::net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, flags, protocol.into())
                 .map_err(failed)?;
-        // Without the right to more than `rmem_max`, what that allows has to do.
+        // Without the privilege to exceed `rmem_max`, the allowed size must suffice.
         let more = rustix::net::sockopt::set_socket_recv_buffer_size_force(&socket, ROOM);
         if more.is_err() {
             let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&socket, ROOM);
@@ -88,7 +88,7 @@ impl Netlink {
         Ok(Netlink { socket, name })
     }
 
-    /// `PROC_CN_MCAST_LISTEN`: from 6.6 on the kernel sends nothing to who has not said so itself.
+    /// `PROC_CN_MCAST_LISTEN`: from 6.6 on the kernel sends only to sockets that have sent this themselves.
     fn listen(&self) -> Result<(), Errno> {
         const LENGTH: u32 = 16 + 20 + 4;
         let mut message = Vec::with_capacity(LENGTH as usize);
@@ -106,10 +106,10 @@ impl Netlink {
         rustix::net::send(&self.socket, &message, SendFlags::NOSIGNAL).map(|_| ())
     }
 
-    /// Hands over what has come, at most so many messages.
+    /// Passes on the messages that have arrived, at most `most`.
     ///
     /// # Errors
-    /// The errno of a socket that is of no use any more.
+    /// The errno of a socket that is no longer usable.
     pub fn take(&self, most: usize, each: &mut dyn FnMut(&[u8])) -> Result<Take, RootError> {
         let mut message = vec![0_u8; MESSAGE];
         let mut outcome = Take::All;
@@ -125,7 +125,7 @@ impl Netlink {
                 }
                 Err(errno) => return Err(self.failed("read", errno)),
             };
-            // Other processes may send to a group where they have the right; only the kernel is number 0.
+            // Privileged processes may also send to a group; only the kernel has number 0.
             let from = from.and_then(|from| SocketAddrNetlink::try_from(from).ok());
             if from.is_some_and(|from| from.pid() == 0) {
                 each(message.get(..length).unwrap_or_default());

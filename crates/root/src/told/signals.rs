@@ -1,10 +1,10 @@
-//! Signals that are held, as one more source that becomes readable.
+//! Receives blocked signals as a source that becomes readable.
 
 use crate::RootError;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// The signals of this process. They have to be held ([`crate::process::hold_signals`]).
+/// The signals of this process. They must be blocked ([`crate::process::hold_signals`]).
 #[derive(Debug)]
 pub struct Signals {
     fd: OwnedFd,
@@ -17,7 +17,7 @@ impl Signals {
     /// The errno of `signalfd(2)`.
     pub fn listen() -> Result<Signals, RootError> {
         let mut all = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: the set is filled before it is read; a descriptor that is given is ours alone.
+        // SAFETY: the set is filled before it is read; a returned descriptor is ours alone.
         let fd = unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::signalfd(-1, all.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
@@ -32,7 +32,7 @@ impl Signals {
         })
     }
 
-    /// The next one that came, by its number; `None` when none did.
+    /// The number of the next pending signal; `None` if there is none.
     #[must_use]
     pub fn next(&self) -> Option<i32> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::zeroed();

@@ -1,8 +1,8 @@
-//! Who writes files of the kernel: fanotify on the file systems of `/proc`, `/sys` and the control groups.
+//! Reports which processes write kernel files: fanotify on the file systems of `/proc`, `/sys` and the control groups.
 //!
-//! A mark on one file would be lost with its inode, which procfs makes anew at will, so whole file systems are marked. These
-//! know no file handles (`FAN_REPORT_FID` gives EOPNOTSUPP for `/proc` and `/sys` on 6.18), so each message carries an open
-//! descriptor, and its path is asked of `/proc/self/fd`.
+//! A mark on one file would be lost with its inode, which procfs recreates at any time, so whole file systems are
+//! marked. These support no file handles (`FAN_REPORT_FID` gives EOPNOTSUPP for `/proc` and `/sys` on 6.18). So each
+//! message carries an open descriptor, whose path is read from `/proc/self/fd`.
 
 use crate::RootError;
 use rustix::io::Errno;
@@ -25,7 +25,7 @@ pub enum Written {
         /// The file.
         path: String,
     },
-    /// The kernel had no room and left something out.
+    /// The kernel's queue was full and messages were lost.
     Lost,
 }
 
@@ -33,13 +33,13 @@ pub enum Written {
 const FLAGS: libc::c_uint = libc::FAN_CLASS_NOTIF | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK;
 
 impl Writes {
-    /// Begins to listen, to nothing yet. It needs `CAP_SYS_ADMIN`.
+    /// Creates a listener without any marks. It needs `CAP_SYS_ADMIN`.
     ///
     /// # Errors
-    /// The errno: `EPERM` without the right, `ENOSYS` for a kernel without fanotify.
+    /// The errno: `EPERM` without the privilege, `ENOSYS` for a kernel without fanotify.
     pub fn listen() -> Result<Writes, RootError> {
         let files = (libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_LARGEFILE).unsigned_abs();
-        // SAFETY: plain numbers; a descriptor that is given is ours alone.
+        // SAFETY: plain numbers; a returned descriptor is ours alone.
         let group = unsafe {
             match libc::fanotify_init(FLAGS, files) {
                 -1 => return Err(failed("fanotify", "listen to", crate::sched::errno())),
@@ -49,10 +49,10 @@ impl Writes {
         Ok(Writes { group })
     }
 
-    /// Listens to writes in the file system that is mounted there; through every mount of it since 4.20, else through this.
+    /// Listens to writes in the file system mounted there; through every mount of it since 4.20, else only through this one.
     ///
     /// # Errors
-    /// The errno: `ENOENT` for no such directory, `EINVAL` for a file system that tells nothing.
+    /// The errno: `ENOENT` for a missing directory, `EINVAL` for a file system that does not report writes.
     pub fn add(&self, mount: &str) -> Result<(), RootError> {
         self.mark(mount, libc::FAN_MARK_FILESYSTEM)
             .or_else(|errno| match errno {
@@ -81,18 +81,19 @@ impl Writes {
         }
     }
 
-    /// Hands over what has come, what this process wrote excepted.
+    /// Passes on the messages that have arrived, except for this process's own writes.
     ///
     /// # Errors
-    /// The errno of a listener that is of no use any more.
+    /// The errno of a listener that is no longer usable.
     pub fn take(&self, each: &mut dyn FnMut(Written)) -> Result<(), RootError> {
         let mut messages = [0_u8; 8192];
-        // A bounded turn: whoever writes without end does not keep us here.
+        // A limited number of rounds: a process that writes continuously must not keep us here.
         for _ in 0..64 {
             match rustix::io::read(&self.group, &mut messages) {
                 Ok(0) | Err(Errno::AGAIN) => return Ok(()),
                 Ok(length) => decode(messages.get(..length).unwrap_or_default(), each),
-                // Each message carries an open file: one that cannot be read by anybody (a trigger) is dropped with this.
+                // Each message carries an open file. The kernel drops the message of a file that cannot be read (a
+                // trigger) with this error.
                 Err(
                     Errno::INTR
                     | Errno::ACCESS

@@ -1,5 +1,5 @@
-//! Takes the entries of an archive one by one, in any order, and makes a [`Tree`] of them: small records in memory
-//! while they come, sorted listings in the store when all are there.
+//! Builds a [`Tree`] from the entries of an archive, in any order: small records in memory while entries are added,
+//! sorted listings in the store when all are known.
 
 use super::Tree;
 use super::listing::{Record, Sort, encode, u32_of};
@@ -12,11 +12,11 @@ use std::io::Read;
 
 #[derive(Clone, Copy)]
 enum What {
-    /// While entries come, nothing; then the range of its children in the order; at last its listing.
+    /// Nothing while entries are added; then the range of its children in the order; finally its listing.
     Dir(Span),
     File(Span),
     Link(Span),
-    /// A hard link, until all entries are known: the name that it stands for.
+    /// A hard link, until all entries are known: the name of its target.
     Same(Span),
 }
 
@@ -28,12 +28,12 @@ struct Node {
     what: What,
 }
 
-/// Takes the entries of an archive one by one.
+/// Collects the entries of an archive one at a time.
 pub(crate) struct TreeBuilder {
     store: Store,
     names: Vec<u8>,
     nodes: Vec<Node>,
-    /// Folders by a hash of the folder that they are in and their name; by the next number where two have the same.
+    /// Folders by a hash of their parent folder and name; on a collision, by the next free number.
     dirs: HashMap<u64, u32>,
     hasher: RandomState,
     last_dir: (Vec<u8>, u32),
@@ -57,14 +57,14 @@ impl TreeBuilder {
         }
     }
 
-    /// Entries so far, folders that are only implied by names among them.
+    /// The number of entries so far, including folders that are only implied by names.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Adds a directory and those above it.
+    /// Adds a directory and its parents.
     pub(crate) fn dir(&mut self, path: &[u8]) -> u32 {
-        // Entries come folder by folder, so the last one is asked for again and again.
+        // Entries come folder by folder, so the last one is needed repeatedly.
         let (last, node) = &self.last_dir;
         if last == path {
             return *node;
@@ -86,7 +86,7 @@ impl TreeBuilder {
         at
     }
 
-    /// A folder by its name; else the number under which it can be kept.
+    /// A folder by its name; else the free number for it.
     fn find_dir(&self, parent: u32, name: &[u8]) -> Result<u32, u64> {
         let mut key = self.hasher.hash_one((parent, name));
         loop {
@@ -113,14 +113,14 @@ impl TreeBuilder {
         Ok(())
     }
 
-    /// A second name of a file whose path in the archive is `target`.
+    /// Adds a second name of a file whose path in the archive is `target`.
     pub(crate) fn same(&mut self, path: &[u8], target: &[u8]) {
         let target = self.keep(target);
         self.add(path, 0o644, What::Same(target));
     }
 
-    /// Adds a file of at most `size` bytes, and gives how many `content` had. A size is only a claim until they are
-    /// there, so nothing is reserved for it.
+    /// Adds a file of at most `size` bytes, and returns how many `content` had. The size is only a claim until the
+    /// bytes are read, so nothing is reserved for it.
     ///
     /// # Errors
     /// Those of `content` and of the store.
@@ -178,10 +178,10 @@ impl TreeBuilder {
             .unwrap_or_default()
     }
 
-    /// Sorts it all. `None` when it holds no captured machine.
+    /// Sorts all entries. `None` if they contain no captured machine.
     ///
     /// # Errors
-    /// [`RootError::Hostile`] for a hard link to what is not a file of the archive; those of the store.
+    /// [`RootError::Hostile`] for a hard link whose target is not a file of the archive; those of the store.
     pub(crate) fn finish(mut self) -> Result<Option<Tree>, RootError> {
         self.dirs = HashMap::new();
         let order = self.sort();
@@ -197,7 +197,7 @@ impl TreeBuilder {
         })
     }
 
-    /// The numbers of all nodes, by folder and name; folders then know the range of their children.
+    /// The numbers of all nodes, by folder and name; then folders know the range of their children.
     fn sort(&mut self) -> Vec<u32> {
         let mut order: Vec<u32> = (1..u32_of(self.nodes.len())).collect();
         let parent = |node: u32| self.nodes.get(node as usize).map_or(0, |node| node.parent);
@@ -207,7 +207,7 @@ impl TreeBuilder {
                 .map_or(&[][..], |node| self.name(node))
         };
         let key = |node: u32| (parent(node), name(node));
-        // Of a name that comes twice the last counts, as when tar unpacks; a folder stays, for what is in it.
+        // Of a name that occurs twice the last one counts, as when tar unpacks; a folder stays because of its content.
         order.sort_unstable_by(|&a, &b| {
             key(a)
                 .cmp(&key(b))
@@ -318,7 +318,7 @@ impl TreeBuilder {
         }
     }
 
-    /// Folders have higher numbers than those that they are in: backwards, a listing knows where those below it are.
+    /// Folders have higher numbers than their parents: in reverse order, a listing knows the positions of its children.
     fn write_listings(&mut self, order: &[u32]) -> std::io::Result<()> {
         let mut listing = Vec::new();
         for dir in (0..u32_of(self.nodes.len())).rev() {

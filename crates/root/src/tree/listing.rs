@@ -1,10 +1,10 @@
-//! A folder of an unpacked archive as it stands in the store: the number of its entries, one record of fixed size
-//! for each, sorted by name, then the names.
+//! Encodes a folder of an unpacked archive for the store: the number of its entries, one record of fixed size for each,
+//! sorted by name, then the names.
 
 use super::store::Span;
 use std::sync::Arc;
 
-/// What an entry is.
+/// The type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     /// A folder; its span is its listing.
@@ -27,7 +27,7 @@ pub(super) struct Record {
 const COUNT: usize = 4;
 const RECORD: usize = 16;
 
-/// Puts a listing together. The entries come sorted by name.
+/// Encodes a listing. The entries must be sorted by name.
 pub(super) fn encode<'a>(entries: impl ExactSizeIterator<Item = (&'a [u8], Record)>, out: &mut Vec<u8>) {
     out.clear();
     let mut names = Vec::new();
@@ -116,7 +116,7 @@ impl Listing {
     }
 }
 
-/// Counts and places fit: the limits on entries and bytes of an archive are below 4 Gi.
+/// Counts and positions fit: the limits on entries and bytes of an archive are below 4 Gi.
 pub(super) fn u32_of(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -1,18 +1,18 @@
-//! The bytes of an unpacked archive: in memory while they are few, else in a temporary file that has no name, so
-//! that nothing of it stays whatever becomes of us. The captures of ordinary machines never get that far.
+//! Stores the bytes of an unpacked archive: in memory while they are few, else in an unnamed temporary file, of which
+//! nothing remains however the process ends. The captures of ordinary machines never exceed memory.
 
 use std::fs::File;
 use std::io::{Error, Read, Result, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// What is kept in memory: ten times the capture of a machine with 8 CPUs.
+/// Maximum size in memory: ten times the capture of a machine with 8 CPUs.
 const IN_MEMORY: usize = 8 << 20;
 
-/// Written to the file at once.
+/// Bytes written to the file at once.
 const PIECE: usize = 1 << 18;
 
-/// Where bytes stand in a [`Store`].
+/// A range of bytes in a [`Store`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     /// The first.
@@ -21,15 +21,15 @@ pub(crate) struct Span {
     pub len: u32,
 }
 
-/// An arena that only grows. Reading is for when it is [finished](Store::finish).
+/// An arena that only grows. It can be read only when it is [finished](Store::finish).
 #[derive(Default)]
 pub(crate) struct Store {
-    /// All bytes, or those that are not in the file yet.
+    /// All bytes, or those that are not yet in the file.
     memory: Vec<u8>,
     file: Option<File>,
     /// Bytes in the file.
     filed: u64,
-    /// Set where no file can be made, or it could not be written to the end.
+    /// Set if no file can be created, or it could not be written completely.
     no_file: bool,
 }
 
@@ -45,7 +45,7 @@ impl Store {
         self.grown()
     }
 
-    /// Adds what a stream has, at most `size` bytes, and gives how many that were.
+    /// Appends the content of a stream, at most `size` bytes, and returns how many there were.
     pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<u64> {
         let mut left = size;
         while left > 0 {
@@ -76,7 +76,7 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the growing.
+    /// Ends the growth.
     pub(crate) fn finish(&mut self) -> Result<()> {
         self.flush()?;
         self.memory.shrink_to_fit();
@@ -93,7 +93,7 @@ impl Store {
                 self.memory.clear();
                 Ok(())
             }
-            // A full disk: then all of it has to be in memory after all.
+            // A full disk: then all of it must be in memory after all.
             Err(_) => self.take_back(),
         }
     }
@@ -156,7 +156,7 @@ impl Read for Stream<'_> {
     }
 }
 
-/// A temporary file, best on a disk: `/tmp` is often memory.
+/// Creates a temporary file, preferably on a disk: `/tmp` is often in memory.
 fn nameless() -> Option<File> {
     let wanted = std::env::var_os("TMPDIR").map(PathBuf::from);
     let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
@@ -230,7 +230,7 @@ mod tests {
             ..Store::default()
         };
         check(&filled(none, bytes), bytes);
-        // The file is there and takes nothing: it is open for reading alone.
+        // The file exists but cannot be written: it is open for reading only.
         let mut full = Store::default();
         full.append(&(0..100).map(byte).collect::<Vec<u8>>()).unwrap();
         full.file = Some(File::open("/dev/null").unwrap());

@@ -1,4 +1,4 @@
-//! What was counted of each isolated CPU alone: page faults, idle states, frequency; and what this kernel counts nowhere.
+//! Reports counts for each isolated CPU: page faults, idle states, frequency; and what this kernel does not count.
 
 use super::Window;
 use crate::{Case, CheckFinding};
@@ -55,7 +55,7 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
     Some(threads.iter().fold(found, of_thread))
 }
 
-/// A sleep within the limit is no fault: who wants none asks for it, and who does not busy-waits there or sleeps.
+/// A sleep within the limit is no fault: a user who wants none must set the limit, or busy-wait on the CPU.
 fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
     let each: Vec<String> = entered
         .iter()
@@ -81,14 +81,15 @@ fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
     }
 }
 
-/// The limit that the intention sets on this CPU. `0` is none to the kernel, and `n/a` no sleep that takes any time to wake.
+/// The limit that the intention sets on this CPU. For the kernel `0` is no limit, and `n/a` allows no sleep with a
+/// wake-up time.
 fn limit_us(case: &Case, window: &Window) -> Option<u64> {
     let own = format!(
         "/sys/devices/system/cpu/{}/power/pm_qos_resume_latency_us",
         window.subject()
     );
     let wanted = case.wish.intent.with.get("pm_qos_resume_latency_us")?;
-    // Where the plan would still set it, the finding of the knob says more.
+    // If the plan would still set it, the finding of the knob is more precise.
     if case
         .changes()
         .any(|change| change.target == own && case.now(change) != Some(change.after.as_str()))

@@ -1,4 +1,4 @@
-//! CPUs that the boot line isolated already.
+//! Prefers CPUs that the boot line already isolated.
 
 use super::Rule;
 

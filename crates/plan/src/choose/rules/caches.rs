@@ -1,4 +1,4 @@
-//! Caches that housekeeping does not use. On an Intel J1900, whose cores share a level-2 cache two by two, the
+//! Prefers caches that housekeeping does not use. On an Intel J1900, whose cores share a level-2 cache in pairs, the
 //! largest latency fell from 40 to 6 microseconds when both CPUs of a pair were dedicated.
 
 use super::{Breach, Rule, Share, is_shared};
@@ -34,7 +34,7 @@ pub(super) const LEVEL2: Rule = Rule {
 pub(super) const LAST_LEVEL: Rule = Rule {
     id: "shared-llc",
     because: "housekeeping that uses the same last-level cache throws your data out of it",
-    // A last-level cache of the level 2 has been counted above.
+    // A last-level cache at level 2 is already counted above.
     cost: |_, place, taken| {
         let is_only_last = place.is_any(is_last) && !place.is_any(is_small);
         u64::from(is_only_last && can_differ(place) && is_shared(place, taken))
@@ -50,13 +50,13 @@ pub(super) const LAST_LEVEL: Rule = Rule {
     lost: "it shares more last-level caches with housekeeping",
 };
 
-/// Whether choices can differ by a cache: the core's own counts with the core, and one of the whole machine is
+/// Whether choices can differ by a cache: a core's own cache counts with the core, and a cache of the whole machine is
 /// always shared.
 fn can_differ(place: &Place) -> bool {
     !place.is_core() && !place.is_any(|kind| *kind == Kind::Machine)
 }
 
-/// CPUs of caches of a kind that are taken whole, cores apart.
+/// CPUs of caches of a kind that are taken whole, not counting single cores.
 fn whole(ground: &Ground, set: &CpuSet, kind: fn(&Kind) -> bool) -> Option<CpuSet> {
     let is_whole = |place: &&Place| place.is_any(kind) && !place.is_core() && place.cpus.is_subset(set);
     let all = ground.places.iter().filter(is_whole).map(|place| &place.cpus);

@@ -1,4 +1,4 @@
-//! Whole cores, no more of them than needed, and the fast kind.
+//! Prefers whole cores, as few as needed, and the fast kind.
 
 use super::{Breach, Rule, Share, is_shared};
 use crate::Level;

@@ -1,8 +1,8 @@
-//! The first CPU of anything that housekeeping shares.
+//! Avoids the first CPU of anything that housekeeping shares.
 //!
-//! `cpumask_first()` of a group's mask is how kernel code picks "some CPU" of it. With `rq_affinity=1`, kernels
-//! up to 3.x completed every disk request of a cache group on its first CPU, and arm's GIC still sends each
-//! interrupt to the first CPU of its mask. A group that is taken whole has nobody left who would do so.
+//! Kernel code picks "some CPU" of a group with `cpumask_first()` of its mask. With `rq_affinity=1`, kernels up to 3.x
+//! completed every disk request of a cache group on its first CPU, and arm's GIC still sends each interrupt to the
+//! first CPU of its mask. In a group that is taken whole nothing remains that would do so.
 
 use super::{Breach, Rule, Share, is_shared};
 use crate::Level;

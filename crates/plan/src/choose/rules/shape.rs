@@ -1,4 +1,4 @@
-//! Close together or far apart, and the order of equals.
+//! Prefers CPUs close together or far apart, and orders equals.
 
 use super::Rule;
 use crate::choose::Shape;
@@ -18,7 +18,7 @@ const fn is_small(kind: &Kind) -> bool {
     matches!(kind, Kind::Level2 | Kind::Cluster)
 }
 
-/// Squares are smallest in sum where the shares are most even.
+/// The sum of squares is smallest if the shares are most even.
 fn crowd(ground: &Ground, place: &Place, taken: &Taken, kind: fn(&Kind) -> bool) -> u64 {
     let counts = ground.shape == Shape::Spread && place.is_any(kind);
     (taken.cpus * taken.cpus) as u64 * u64::from(counts)
@@ -28,7 +28,7 @@ fn touched(ground: &Ground, place: &Place, taken: &Taken, kind: fn(&Kind) -> boo
     u64::from(ground.shape == Shape::Pack && taken.cpus > 0 && place.is_any(kind))
 }
 
-/// How many places of a kind a choice is in, of how many.
+/// How many places of a kind a choice uses, and how many there are.
 fn spreads(ground: &Ground, set: &CpuSet, kind: fn(&Kind) -> bool) -> (usize, usize) {
     let of_kind = || ground.places.iter().filter(|place| place.is_any(kind));
     let used = of_kind().filter(|place| place.cpus.intersects(set)).count();
