@@ -1,37 +1,37 @@
-//! What `blame` answers. Field names are a contract with whoever reads its JSON.
+//! Defines the answer of `blame`. Field names are a contract with consumers of its JSON.
 
 use crate::stories::Story;
 use observe::Class;
 use serde::{Deserialize, Serialize};
 
-/// How sure a name is.
+/// How certain a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// An event of the kernel says it.
+    /// A kernel event reports it.
     Traced,
-    /// A counter says how often, and time says when.
+    /// A counter reports how often, and the time matches.
     Counted,
-    /// It follows from events that say something else.
+    /// Inferred from events that report something else.
     Inferred,
 }
 
-/// Who is to blame.
+/// The cause of an interruption.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Culprit {
-    /// Its thread, the first of them when there are several; 0 when no thread did it: an interrupt, the idle loop.
+    /// Its thread, the first one if there are several; 0 if no thread caused it: an interrupt, the idle loop.
     pub pid: i32,
     /// That thread's name; empty for an interrupt.
     pub comm: String,
-    /// How many threads of that name did it, each counted once as far as can be told.
+    /// Number of threads of that name that did it, each counted once as far as possible.
     pub threads: u64,
-    /// CPU on which it did that.
+    /// CPU on which it did so.
     pub cpu: u32,
-    /// Where in the kernel, where an event says so.
+    /// Kernel function, if an event reports it.
     pub callsite: Option<String>,
     /// The interrupt or softirq that did it.
     pub via: Option<String>,
-    /// How it came from there to here, the first cause first; empty where it came at once.
+    /// The chain from there to here, first cause first; empty for a direct cause.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chain: Vec<Link>,
 }
@@ -43,13 +43,13 @@ pub struct Link {
     pub what: String,
     /// The thread that did it; empty for an interrupt.
     pub comm: String,
-    /// Its number; 0 for an interrupt.
+    /// The thread's number; 0 for an interrupt.
     pub pid: i32,
-    /// CPU on which that was.
+    /// CPU on which it happened.
     pub cpu: u32,
 }
 
-/// What a row is about, for whoever wants to change it.
+/// What a row is about, as input for a cure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -60,7 +60,7 @@ pub enum Subject {
     Irq(i64),
     /// This thread ran, the first one of its name.
     Thread(i32),
-    /// This ordinary thread ran although a real-time one could have.
+    /// This ordinary thread ran although a real-time thread could have run.
     LetIn(i32),
     /// This worker did the work.
     Worker(String),
@@ -72,28 +72,28 @@ impl Subject {
     }
 }
 
-/// All interruptions of one kind, by one culprit.
+/// All interruptions of one kind and one culprit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interruption {
     /// Its class.
     pub class: Class,
-    /// What exactly: `ahci[0000:87:00.0]`, `tick_nohz_handler`, `ksoftirqd/1`.
+    /// Its exact name: `ahci[0000:87:00.0]`, `tick_nohz_handler`, `ksoftirqd/1`.
     pub name: String,
-    /// How often; 0 where only its time is known.
+    /// Number of interruptions; 0 if only their time is known.
     pub count: u64,
-    /// Time in it, without what interrupted it in turn, in nanoseconds.
+    /// Time in it, excluding nested interruptions, in nanoseconds.
     pub total_ns: u64,
     /// The longest single one.
     pub max_ns: u64,
-    /// Of `total_ns`, the way into it and out of it, for which there are no events.
+    /// The part of `total_ns` on the way in and out, which has no events.
     pub transition_ns: u64,
-    /// Who caused it; nothing when no event says so.
+    /// The culprit; `None` if no event reports it.
     pub culprit: Option<Culprit>,
-    /// How sure the name is; the culprit's is not better.
+    /// How certain the name is; the culprit is at most as certain.
     pub confidence: Confidence,
-    /// The command that would stop it, or `nothing` and why; empty until [`Answer::cure`].
+    /// The command that would stop it, or `nothing` with the reason; empty until [`Answer::cure`].
     pub fix: String,
-    /// What that command changes, and its price.
+    /// What that command changes, and its cost.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// What it is about.
@@ -101,67 +101,66 @@ pub struct Interruption {
     pub subject: Subject,
 }
 
-/// What told of the gaps.
+/// The source of the gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapsFrom {
-    /// A probe that spins saw them.
+    /// Measured by a spinning probe.
     #[default]
     Probe,
-    /// The kernel's events: time in the kernel without one counts as the program's.
+    /// Kernel events: time in the kernel without an event counts as the program's.
     Events,
-    /// The kernel's context tracking (`nohz_full`): a gap reaches from `user_exit` to `user_enter`, without what the program
-    /// asked for itself.
+    /// The kernel's context tracking (`nohz_full`): a gap lasts from `user_exit` to `user_enter`, without what the program
+    /// requested itself.
     ContextTracking,
-    /// The scheduler's accounts of threads, where nothing could be traced.
+    /// The scheduler's per-thread accounting, if tracing was not possible.
     Accounts,
 }
 
 /// One CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuAnswer {
-    /// Which.
+    /// Its number.
     pub cpu: u32,
-    /// What told of its gaps.
+    /// The source of its gaps.
     #[serde(default)]
     pub gaps_from: GapsFrom,
-    /// How long it was watched, in nanoseconds.
+    /// How long it was observed, in nanoseconds.
     pub duration_ns: u64,
-    /// Time that the program on it did not get: `explained_ns + unexplained_ns`.
+    /// Time that its program did not get: `explained_ns + unexplained_ns`.
     pub stolen_ns: u64,
-    /// Time that is in the rows.
+    /// Time in the rows.
     pub explained_ns: u64,
     /// Time in gaps that no event accounts for.
     pub unexplained_ns: u64,
-    /// Gaps.
+    /// Number of gaps.
     pub gaps: u64,
-    /// Gaps in which nothing at all was traced. Where the kernel tells when it is entered there are none of a program.
+    /// Gaps without any traced event. If the kernel reports entries from user mode, a program has none.
     pub outside: u64,
-    /// Longest time between two gaps; nothing where the single gaps are not known.
+    /// Longest time between two gaps; `None` if the individual gaps are unknown.
     pub longest_run_ns: Option<u64>,
-    /// Events that the kernel could not keep for this CPU. With any, names may be missing.
+    /// Events that the kernel dropped for this CPU. If there are any, names may be missing.
     pub lost_events: u64,
     /// The rows, most time first.
     pub interruptions: Vec<Interruption>,
-    /// Single gaps with their pieces, as many as [`Keep`](crate::Keep) says, in the order of time.
+    /// Individual gaps with their pieces, in order of time, limited by [`Keep`](crate::Keep).
     #[serde(skip)]
     pub stories: Vec<Story>,
-    /// Gaps that are not among them.
+    /// Number of gaps not in that list.
     #[serde(skip)]
     pub stories_left_out: u64,
-    /// Time in which the program ran or could have run here; nothing for a probe, which always wants to.
+    /// Time in which the program ran or could have run here; `None` for a probe, which can always run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_ns: Option<u64>,
-    /// What a program asked of the kernel itself, system calls and page faults: nothing of it is stolen. A page fault has
-    /// an end only where the kernel tracks its way back into the program (`nohz_full`); elsewhere it has no time. There a
-    /// system call reaches from user mode to user mode, and `transition_ns` is the part before its first and after its last
-    /// event.
+    /// What a program requested from the kernel, system calls and page faults: none of it is stolen. A page fault has an end
+    /// only if the kernel tracks the return to the program (`nohz_full`); otherwise it has no time. With tracking, a system
+    /// call lasts from user mode to user mode, and `transition_ns` is the part before its first and after its last event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<Interruption>,
 }
 
 impl CpuAnswer {
-    /// Most time first; equal ones by name, so that an answer is the same each time.
+    /// Most time first; ties by name, so that the order is always the same.
     pub(crate) fn sort(&mut self) {
         let mut rows: Vec<(usize, Interruption)> = std::mem::take(&mut self.interruptions)
             .into_iter()
@@ -183,9 +182,9 @@ impl CpuAnswer {
     }
 }
 
-/// The answer for all CPUs that were asked about.
+/// The answer for all requested CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// One after the other, in their order.
+    /// One entry per CPU, in their order.
     pub cpus: Vec<CpuAnswer>,
 }

@@ -1,7 +1,7 @@
-//! From the stream of events of all CPUs to the answer for those that were asked about, while they come.
+//! Turns the event stream of all CPUs into the answer for the requested ones, while events arrive.
 //!
-//! Gaps and events are joined at once and let go: what stays is what is in progress, what may be a cause later, and the
-//! answer. Who has everything at the beginning gets the same answer, by the same way.
+//! Gaps and events are joined at once and dropped: only what is in progress, possible later causes and the answer stay in
+//! memory. A complete trace takes the same path and gives the same answer.
 
 use crate::answer::Answer;
 use crate::cpu::Cpu;
@@ -13,7 +13,7 @@ use crate::senders::Tells;
 use events::{Event, Names};
 use std::collections::HashMap;
 
-/// An answer that grows.
+/// An answer under construction.
 pub struct Attribution<'n> {
     reader: &'n Reader,
     scene: Scene<'n>,
@@ -22,7 +22,7 @@ pub struct Attribution<'n> {
     at: u64,
 }
 
-/// Answers it. The events must come in the order of time.
+/// Runs the attribution. Events must arrive in order of time.
 pub fn attribute<'a>(
     reader: &Reader,
     names: &dyn Names,
@@ -37,8 +37,8 @@ pub fn attribute<'a>(
 }
 
 impl<'n> Attribution<'n> {
-    /// Nothing has happened yet. The end of a window may be far away, and told by [`Attribution::ends`] later; so may gaps,
-    /// by [`Attribution::gaps`].
+    /// Starts without events. The end of a window may be far away, and set by [`Attribution::ends`] later; gaps can be added
+    /// later, by [`Attribution::gaps`].
     #[must_use]
     pub fn new(reader: &'n Reader, names: &'n dyn Names, question: &Question) -> Attribution<'n> {
         let tells = Tells::of(reader.formats());
@@ -51,7 +51,7 @@ impl<'n> Attribution<'n> {
         }
     }
 
-    /// Looks for the first gap that is so long. What comes after it is not looked at.
+    /// Searches for the first gap of at least this length. Ignores everything after it.
     #[must_use]
     pub fn until(mut self, limit_ns: u64) -> Attribution<'n> {
         self.cpus.iter_mut().for_each(|cpu| cpu.look_for(limit_ns));
@@ -65,14 +65,14 @@ impl<'n> Attribution<'n> {
         found.min_by_key(|(_, gap)| gap.end)
     }
 
-    /// Gaps that the victim saw on a CPU. They come before the first event that lies in them or after them.
+    /// Gaps that the victim measured on a CPU. They must arrive before the first event in them or after them.
     pub fn gaps(&mut self, cpu: u32, gaps: &[Gap]) {
         if let Some(target) = self.cpus.iter_mut().find(|target| target.cpu == cpu) {
             target.put(gaps);
         }
     }
 
-    /// Names of threads, of which no event tells them.
+    /// Names of threads that no event reports.
     pub fn known(&mut self, comms: HashMap<i32, String>) {
         self.scene.known(comms);
     }
@@ -100,23 +100,23 @@ impl<'n> Attribution<'n> {
         }
     }
 
-    /// No event will come of the time until then: gaps that have ended by then can go.
+    /// No more events before this time: gaps that end before it can be finished.
     pub fn pass(&mut self, to: u64) {
         self.cpus.iter_mut().for_each(|cpu| cpu.pass(to));
     }
 
-    /// When the window of a CPU ends. No event after it has been told yet.
+    /// Sets the end of a CPU's window. No event after it has been passed yet.
     pub fn ends(&mut self, cpu: u32, end: u64) {
         if let Some(target) = self.cpus.iter_mut().find(|target| target.cpu == cpu) {
             target.end_at(end);
         }
     }
 
-    /// The answer. The windows end where they were said to, or with the gap that was looked for.
+    /// The answer. The windows end at their set end, or at the gap found.
     #[must_use]
     pub fn finish(mut self) -> Answer {
         if let Some((_, gap)) = self.found() {
-            // What has been looked at besides, on any of them, is in its sums.
+            // Everything else observed, on any of them, is in its sums.
             let seen = self.cpus.iter().map(Cpu::looked_to);
             let end = seen.fold(gap.end.max(self.at), u64::max);
             self.cpus.iter_mut().for_each(|cpu| cpu.end_at(end));

@@ -1,30 +1,30 @@
-//! From what happened here back to what was first: the thread that sent the disk request whose interrupt raised the softirq,
-//! the system call that the sender of an interrupt was in, the thread that was to be woken by it.
+//! Follows causes back to the first one: the thread that sent the disk request whose interrupt raised the softirq, the
+//! system call that the sender of an interrupt was in, the thread that the interrupt was to wake.
 
 use crate::answer::{Culprit, Link};
 use crate::kernel_numbers;
 use std::collections::HashMap;
 
-/// Most interrupts and softirqs that nest. An end that was lost must not make this grow.
+/// Maximum nesting of interrupts and softirqs. Lost end events must not grow this list.
 const DEEPEST: usize = 8;
-/// Most links of a chain.
+/// Maximum number of links in a chain.
 const LONGEST: usize = 16;
-/// Most threads whose system call is remembered.
+/// Maximum number of threads whose system call is remembered.
 const MOST_CALLS: usize = 65_536;
-/// From waking a thread to interrupting its CPU no more time passes.
+/// Maximum time from waking a thread to interrupting its CPU.
 const WAKING_NS: u64 = 20_000;
 
 /// An interrupt or softirq in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
-    /// The thread it came into, which it does not leave.
+    /// The thread that it interrupted; it stays in that thread.
     pid: i32,
     pub(crate) name: String,
-    /// Who caused it; it passes that on to what it does.
+    /// Its cause, which is passed on to what it does.
     pub(crate) cause: Option<Culprit>,
 }
 
-/// What every CPU is in the middle of.
+/// What is in progress on every CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Chains {
     busy: HashMap<u32, Vec<Busy>>,
@@ -40,8 +40,8 @@ struct Woken {
 }
 
 impl Chains {
-    /// What that thread is in the middle of there. With PREEMPT_RT another thread may run before a softirq has ended, and what
-    /// that does is its own; where switches are not traced nothing else tells.
+    /// What that thread has in progress there. With PREEMPT_RT another thread may run before a softirq has ended, and does its
+    /// own work; without traced switches no other event shows that.
     pub(crate) fn innermost(&self, cpu: u32, pid: i32) -> Option<&Busy> {
         self.busy.get(&cpu)?.last().filter(|busy| busy.pid == pid)
     }
@@ -59,19 +59,19 @@ impl Chains {
         }
     }
 
-    /// Another thread runs there: nothing is in progress.
+    /// Another thread runs there: its work in progress is empty.
     pub(crate) fn clear(&mut self, cpu: u32) {
         self.busy.remove(&cpu);
     }
 
-    /// Events of that CPU are missing: what was in progress there has ended, and a system call may have.
+    /// Events of that CPU are missing: what was in progress there has ended, and a system call may have ended.
     pub(crate) fn lost(&mut self, cpu: u32) {
         self.busy.remove(&cpu);
         self.woken.remove(&cpu);
         self.calls.clear();
     }
 
-    /// What is in progress there turns out to be somebody's doing.
+    /// The cause of what is in progress there is now known.
     pub(crate) fn caused(&mut self, cpu: u32, pid: i32, by: &Culprit) {
         let innermost = self.busy.get_mut(&cpu).and_then(|busy| busy.last_mut());
         if let Some(busy) = innermost.filter(|busy| busy.pid == pid) {
@@ -94,7 +94,7 @@ impl Chains {
         self.woken.insert(cpu, Woken { at, target_cpu, comm });
     }
 
-    /// What a thread is doing while it sends an interrupt: its system call.
+    /// What a thread does while it sends an interrupt: its system call.
     pub(crate) fn in_call(&self, by: Culprit) -> Culprit {
         match self.calls.get(&by.pid) {
             Some(call) if by.pid != 0 && by.via.is_none() => by.doing(call),
@@ -102,7 +102,7 @@ impl Chains {
         }
     }
 
-    /// What a CPU is doing while it makes another one look at its run queue: it wakes somebody there.
+    /// What a CPU does while it makes another one check its run queue: it wakes a thread there.
     pub(crate) fn in_waking(&self, by: Culprit, from: u32, at: u64, to: u32) -> Culprit {
         let woken = self
             .woken
@@ -116,8 +116,8 @@ impl Chains {
 }
 
 impl Culprit {
-    /// The kernel itself, which stops a real-time thread that has used up its share of a period
-    /// (`/proc/sys/kernel/sched_rt_runtime_us`): nothing else lets a CPU idle on which one could run.
+    /// The kernel itself, which throttles a real-time thread that has used up its share of a period
+    /// (`/proc/sys/kernel/sched_rt_runtime_us`): a CPU with a runnable real-time thread idles for no other reason.
     pub(crate) fn throttling(cpu: u32) -> Culprit {
         Culprit {
             pid: 0,
@@ -130,7 +130,7 @@ impl Culprit {
         }
     }
 
-    /// How it came, with itself as the only link where it came at once.
+    /// Its chain; a direct cause is its own only link.
     pub(crate) fn links(&self) -> Vec<Link> {
         if !self.chain.is_empty() {
             return self.chain.clone();
@@ -143,7 +143,7 @@ impl Culprit {
         }]
     }
 
-    /// With what it does at the end of its chain.
+    /// Appends its own work to its chain.
     pub(crate) fn doing(mut self, what: &str) -> Culprit {
         let mut chain = self.links();
         match chain.last_mut() {
@@ -159,11 +159,11 @@ impl Culprit {
         self
     }
 
-    /// This one, by way of an interrupt or softirq on a CPU.
+    /// This cause, through an interrupt or softirq on a CPU.
     pub(crate) fn through(&self, via: &str, cpu: u32, callsite: Option<String>) -> Culprit {
         let mut chain = self.links();
         let is_there = |link: &Link| link.cpu == cpu && link.what == via;
-        // A softirq that asks for itself again and again is one link.
+        // A softirq that raises itself repeatedly is one link.
         if chain.len() < LONGEST && !chain.last().is_some_and(is_there) {
             chain.push(Link {
                 what: via.to_owned(),
@@ -180,7 +180,7 @@ impl Culprit {
         }
     }
 
-    /// The first cause of what was known to come from `later`, unless that is a thread itself.
+    /// Prepends this cause to the chain of `later`, unless `later` is itself a thread.
     pub(crate) fn before(&self, later: Option<&Culprit>) -> Culprit {
         match later {
             None => self.clone(),

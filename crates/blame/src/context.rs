@@ -1,40 +1,40 @@
-//! What a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
+//! Models what a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
 
 use crate::answer::{Confidence, Culprit, Subject};
 use crate::kernel_numbers;
 use observe::{Class, of_softirq};
 
-/// Most function names that one context collects.
+/// Maximum number of function names per context.
 const MOST_DETAILS: usize = 4;
 
-/// One in progress.
+/// One context in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Context {
     pub(crate) class: Class,
     pub(crate) what: What,
-    /// Functions that ran in it, in their order, each once.
+    /// Functions that ran in it, in order, without duplicates.
     pub(crate) details: Vec<String>,
     pub(crate) culprit: Option<Culprit>,
     pub(crate) confidence: Confidence,
-    /// A thread that runs although one of higher priority could: somebody lets it.
+    /// A thread that runs although one of higher priority could, because something allowed it.
     pub(crate) let_in: bool,
-    /// It raised the softirq that completes disk requests, and so is theirs too.
+    /// It raised the softirq that completes disk requests, and so serves their senders too.
     pub(crate) raised_block: bool,
-    /// The function of a timer has run in it, or one that another CPU asked for.
+    /// A timer function, or a function that another CPU requested, has run in it.
     pub(crate) has_functions: bool,
-    /// Who set those timers or asked for that, where it is known.
+    /// The threads that set those timers or requested those functions, if known.
     pub(crate) functions_of: Option<Culprit>,
-    /// Number by which the gaps know it.
+    /// Its serial in the gaps.
     pub(crate) serial: u64,
-    /// Time in it that lies in gaps.
+    /// Its time inside gaps.
     pub(crate) in_gaps_ns: u64,
-    /// Of that, the way into it from user mode, where the kernel tells when that was left.
+    /// The part of that time before its first event, if the kernel reports when user mode was left.
     pub(crate) way_in_ns: u64,
-    /// It began on another CPU, where it has been counted.
+    /// It started on another CPU, which has counted it.
     pub(crate) is_rest: bool,
 }
 
-/// What it is; decides which event ends it.
+/// Kind of a context; determines which event ends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     Irq { irq: i64, name: String },
@@ -48,7 +48,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// Whether the program does it to itself.
+    /// Whether the program requested it itself.
     pub(crate) const fn is_own(&self) -> bool {
         matches!(self, What::Syscall { .. } | What::Fault)
     }
@@ -80,7 +80,7 @@ impl Context {
         }
     }
 
-    /// It served somebody, who was not known when it began.
+    /// It served a thread that was unknown when it started.
     pub(crate) fn served(&mut self, by: &Culprit) {
         let is_thread = self.culprit.as_ref().is_some_and(|culprit| culprit.pid != 0);
         if !is_thread {
@@ -101,25 +101,25 @@ impl Context {
         }
     }
 
-    /// The function of a timer runs in it.
+    /// A timer function runs in it.
     pub(crate) fn timer(&mut self, function: String, setter: Option<Culprit>) {
         self.has_functions = true;
         self.functions_of.clone_from(&setter);
-        // A thread that set the timer is to blame rather than the interrupt that only found it due.
+        // The thread that set the timer is to blame, not the interrupt that only found it expired.
         if self.culprit.as_ref().is_none_or(|by| by.pid == 0) {
             self.culprit = setter.or(self.culprit.take());
         }
         self.detail(function);
     }
 
-    /// A function that another CPU asked for runs in it.
+    /// A function that another CPU requested runs in it.
     pub(crate) fn call(&mut self, function: String, asker: Option<Culprit>) {
         self.has_functions = true;
         self.functions_of.clone_from(&asker);
         if function.contains("flush_tlb") {
             self.class = Class::TlbShootdown;
         }
-        // Who sent the interrupt may have been another one, whose call came first.
+        // The interrupt may have a different sender, whose call arrived first.
         if asker.is_some() {
             self.culprit = asker;
         }
@@ -165,8 +165,8 @@ fn class_of(what: &What) -> Class {
     }
 }
 
-/// Kernel threads whose names end in the number of their CPU, or are known. A program may call itself so; the caller knows
-/// better where `/proc` could be asked.
+/// Kernel threads that are well known, or whose names end in the number of their CPU. A program may use such a name; with
+/// `/proc` available the caller knows better.
 pub(crate) fn is_kernel_thread(comm: &str) -> bool {
     const STEMS: &[&str] = &[
         "kworker/",
@@ -199,7 +199,7 @@ pub(crate) fn is_kernel_thread(comm: &str) -> bool {
     STEMS.iter().any(|stem| comm.starts_with(stem)) || WHOLE.contains(&comm)
 }
 
-/// Class of an x86 vector (`arch/x86/include/asm/trace/irq_vectors.h`) or of an arm IPI (`arch/arm64/kernel/smp.c`).
+/// Class of an x86 vector (`arch/x86/include/asm/trace/irq_vectors.h`) or an arm IPI (`arch/arm64/kernel/smp.c`).
 fn of_vector(name: &str) -> Class {
     match name {
         "local_timer" => Class::Tick,

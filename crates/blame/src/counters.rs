@@ -1,20 +1,20 @@
-//! Counters of the kernel beside the events: they report how often a CPU was interrupted and by what, never for how long.
-//! Where nothing could be traced they are all that there is.
+//! Adds kernel counters to the answer: they report how often a CPU was interrupted and by what, never for how long. Without
+//! a trace they are the only source.
 
 use crate::answer::{Confidence, CpuAnswer, Interruption, Subject};
 use observe::{Class, CpuActivity};
 
-/// What counters said about the same time.
+/// Counter values for the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Time that the hypervisor took, in nanoseconds (`/proc/stat`).
+    /// Time stolen by the hypervisor, in nanoseconds (`/proc/stat`).
     pub steal_ns: Option<u64>,
     /// System management interrupts (MSR 0x34).
     pub smi: Option<u64>,
 }
 
 impl CpuAnswer {
-    /// Lets counters speak for time that no event accounts for. What they do not cover stays unexplained.
+    /// Attributes time without events to counters. The rest stays unexplained.
     pub fn confirm(&mut self, counted: Counted) {
         let stolen = counted.steal_ns.unwrap_or(0).min(self.unexplained_ns);
         self.unexplained_ns -= stolen;
@@ -41,9 +41,9 @@ impl CpuAnswer {
         self.sort();
     }
 
-    /// Adds what counters said about the same time. Their rows have a count and no time.
+    /// Adds the counters of the same time as rows with a count and no time.
     pub fn count(&mut self, activity: &CpuActivity) {
-        // Nobody looked whether something of the kernel ran in a gap.
+        // Without a trace it is unknown whether kernel code ran in a gap.
         self.outside = 0;
         for counted in activity.interrupts.iter().chain(&activity.softirqs) {
             let is_number = counted.name.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,7 +1,7 @@
-//! One CPU that is asked about: what runs on it from event to event, and whose time it is.
+//! Tracks one requested CPU from event to event: what runs there, and whose time it is.
 //!
-//! Interrupts nest above everything; softirqs, system calls, faults and work belong to the thread in which they run and go
-//! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
+//! Interrupts nest above everything. Softirqs, system calls, faults and work belong to the thread in which they run and
+//! leave the CPU with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
 mod inside;
 mod measured_gaps;
@@ -21,19 +21,19 @@ use inside::{After, Inside};
 use observe::Class;
 use std::collections::{HashMap, VecDeque};
 
-/// Number of no thread.
+/// The number of no thread.
 const UNKNOWN: i32 = -1;
-/// Stands in gaps for time in which events are missing: no interruption has this serial.
+/// Marks time in gaps for which events are missing: no interruption has this serial.
 const LOST: u64 = u64::MAX;
-/// Most interrupts that wait for one softirq of disk requests.
+/// Maximum number of interrupts that wait for one softirq of disk requests.
 const MOST_RAISERS: usize = 16;
 
-/// What becomes of a thread.
+/// State change of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It could run here from then on, or runs here already.
+    /// From now on it can run here, or already runs here.
     Wants,
-    /// It runs, or waits, on another CPU from then on.
+    /// From now on it runs, or waits, on another CPU.
     Left,
 }
 
@@ -42,33 +42,33 @@ pub(crate) struct Cpu {
     pub(crate) cpu: u32,
     pub(crate) victims: Victims,
     window: Gap,
-    /// Gaps that were measured and are not over, by their beginning.
+    /// Measured gaps that have not ended, in order of their start.
     gaps: Option<VecDeque<Gap>>,
-    /// End of the last gap that was taken up.
+    /// End of the last gap taken from the queue.
     gaps_end: u64,
-    /// Where threads are that others have told of.
+    /// Thread locations that other CPUs reported.
     changes: Vec<(u64, i32, Change)>,
-    /// Where time was given out to.
+    /// End of the time that has been attributed.
     at: u64,
     pub(crate) current: i32,
     irqs: Vec<Context>,
     stacks: HashMap<i32, Vec<Context>>,
-    /// The thread that runs in the victim's place.
+    /// The thread that runs instead of the victim.
     task: Option<Context>,
     next_serial: u64,
     pieces: Pieces,
-    /// Rows of interruptions that have ended in the gap in progress.
+    /// Rows of interruptions that ended in the gap in progress.
     ended_now: HashMap<u64, usize>,
     waiting: Vec<Edge>,
     undecided: Vec<(Edge, usize)>,
     usual: Usual,
     rows: Rows,
-    /// Rows of interrupts that raised the softirq of disk requests, until that has run.
+    /// Rows of interrupts that raised the softirq of disk requests, until it has run.
     raisers: Vec<usize>,
     stories: Stories,
-    /// What the program itself asked of the kernel, when events alone have to tell.
+    /// What the program requested from the kernel, if events are the only source.
     own: Rows,
-    /// Time in which the victim ran or could have run; counted only when events alone tell.
+    /// Time in which the victim ran or could have run; counted only if events are the only source.
     wanted_ns: u64,
     stolen_ns: u64,
     unexplained_ns: u64,
@@ -77,18 +77,18 @@ pub(crate) struct Cpu {
     longest_run_ns: u64,
     ran_since: u64,
     in_gap: bool,
-    /// When the gap in progress began, where events alone tell.
+    /// Start of the gap in progress, if events are the only source.
     gap_since: u64,
-    /// A gap that is so long is looked for.
+    /// The length of the gap to search for.
     limit_ns: u64,
-    /// The first one.
+    /// The first such gap.
     pub(crate) found: Option<Gap>,
     pub(crate) lost_events: u64,
-    /// Events are missing from the last one up to the next.
+    /// Events are missing from the last event to the next one.
     blind: bool,
-    /// The kernel tells on this CPU when a program leaves for it and comes back.
+    /// On this CPU the kernel reports when a program leaves user mode and returns.
     pub(crate) is_tracked: bool,
-    /// The program in the kernel, where that is so.
+    /// The program's stay in the kernel, if so.
     inside: Inside,
 }
 
@@ -144,12 +144,12 @@ impl Cpu {
         self.victims.has(pid)
     }
 
-    /// Whether gaps were measured; otherwise events alone say when the victim did not run.
+    /// Whether gaps were measured; otherwise only events show when the victim did not run.
     pub(crate) const fn is_measured(&self) -> bool {
         self.gaps.is_some()
     }
 
-    /// Gives the time since the last event to whoever had it, because something happened on this CPU.
+    /// Attributes the time since the last event, because something happened on this CPU.
     pub(crate) fn charge(&mut self, to: u64) {
         if !self.changes.is_empty() {
             self.settle();
@@ -182,28 +182,28 @@ impl Cpu {
         }
     }
 
-    /// Looks for the first gap that is so long.
+    /// Searches for the first gap of at least this length.
     pub(crate) const fn look_for(&mut self, limit_ns: u64) {
         self.limit_ns = limit_ns;
     }
 
-    /// Where time was given out to.
+    /// End of the time that has been attributed.
     pub(crate) const fn looked_to(&self) -> u64 {
         self.at
     }
 
-    /// Says when the window ends, which lies behind everything that has been said so far.
+    /// Sets the end of the window, which is after everything passed so far.
     pub(crate) fn end_at(&mut self, end: u64) {
         self.window.end = end.max(self.window.start);
     }
 
-    /// Nothing more will be said of the time until then.
+    /// No more events before this time.
     pub(crate) fn pass(&mut self, to: u64) {
         self.settle();
         self.charge_to(to);
     }
 
-    /// Who has the CPU now, if it is not the victim.
+    /// What has the CPU now, if not the victim.
     fn owner(&mut self) -> Option<&mut Context> {
         if let Some(irq) = self.irqs.last_mut() {
             return Some(irq);
@@ -246,14 +246,14 @@ impl Cpu {
         }
     }
 
-    /// An interrupt began. Its context, for what is known of it besides.
+    /// An interrupt started. Returns its context, for further facts.
     pub(crate) fn begin_irq(&mut self, what: What) -> Option<&mut Context> {
         let context = self.context(what);
         self.irqs.push(context);
         self.irqs.last_mut()
     }
 
-    /// The innermost interrupt of that kind ended, and with it those inside of it whose end was lost.
+    /// The innermost interrupt of that kind ended, and with it those nested inside whose end was lost.
     pub(crate) fn end_irq(&mut self, is: impl Fn(&What) -> bool) {
         let Some(from) = self.irqs.iter().rposition(|context| is(&context.what)) else {
             return;
@@ -263,7 +263,7 @@ impl Cpu {
         }
     }
 
-    /// Something began in the current thread.
+    /// A context started in the current thread.
     pub(crate) fn begin_in_task(&mut self, what: What) -> Option<&mut Context> {
         let context = self.context(what);
         let stack = self.stacks.entry(self.current).or_default();
@@ -271,7 +271,7 @@ impl Cpu {
         stack.last_mut()
     }
 
-    /// The innermost of that kind in the current thread ended.
+    /// The innermost context of that kind in the current thread ended.
     pub(crate) fn end_in_task(&mut self, is: impl Fn(&What) -> bool) {
         let Some(stack) = self.stacks.get_mut(&self.current) else {
             return;
@@ -306,14 +306,14 @@ impl Cpu {
         ended
     }
 
-    /// Whether the current thread is in the middle of a system call.
+    /// Whether the current thread is inside a system call.
     pub(crate) fn is_in_call(&self) -> bool {
         let stack = self.stacks.get(&self.current);
         let is_call = |context: &Context| matches!(context.what, What::Syscall { .. });
         stack.is_some_and(|stack| stack.iter().any(is_call))
     }
 
-    /// What is in progress goes on for somebody else: the part until now has ended, another one of its kind begins.
+    /// What is in progress continues for another culprit: ends the current part and starts another of the same kind.
     pub(crate) fn split(&mut self) -> Option<&mut Context> {
         self.next_serial += 1;
         let serial = self.next_serial;
@@ -324,12 +324,12 @@ impl Cpu {
         self.owner()
     }
 
-    /// The innermost thing in progress, to which a function that runs now belongs.
+    /// The innermost context in progress, which a function that runs now belongs to.
     pub(crate) fn innermost(&mut self) -> Option<&mut Context> {
         self.owner()
     }
 
-    /// A disk request of somebody was completed: by what is in progress, by the thread in which that runs, and by the
+    /// A disk request of a thread was completed: by the context in progress, by the thread in which it runs, and by the
     /// interrupts that led to it.
     pub(crate) fn completed(&mut self, by: &Culprit) {
         let serves = |what: &What| {
@@ -353,7 +353,7 @@ impl Cpu {
         }
     }
 
-    /// A softirq ends; the interrupts that raised that of disk requests have got theirs.
+    /// A softirq ends; the interrupts that raised the one of disk requests have received their requests.
     pub(crate) fn end_softirq(&mut self) {
         let ends_block = matches!(self.owner(), Some(context) if context.class == Class::SoftBlock);
         if ends_block {
@@ -362,12 +362,12 @@ impl Cpu {
         self.end_in_task(|what| matches!(what, What::Softirq { .. }));
     }
 
-    /// The thread that runs in the victim's place.
+    /// The thread that runs instead of the victim.
     pub(crate) const fn instead(&mut self) -> Option<&mut Context> {
         self.task.as_mut()
     }
 
-    /// Another thread runs from now on. `woken_by` is asked when that is not the victim.
+    /// Another thread runs from now on. Calls `woken_by` if that is not the victim.
     pub(crate) fn switch(
         &mut self,
         prev: i32,
@@ -398,8 +398,7 @@ impl Cpu {
         }
     }
 
-    /// Takes for current who an event says is, when the switch to it was lost or lies before the first event. Whether that was
-    /// so.
+    /// Makes the thread of an event current, if the switch to it was lost or precedes the first event. Returns whether it did.
     pub(crate) fn seen(&mut self, pid: i32, comm: &str) -> bool {
         if self.current == pid {
             return false;
@@ -409,7 +408,7 @@ impl Cpu {
         true
     }
 
-    /// Takes a thread for current that runs where the last event says that the CPU was idle. Whether that was so. Some kernels
+    /// Makes a thread current that runs although the last event says that the CPU was idle. Returns whether it did. Some kernels
     /// record no switch from the idle task of a CPU (seen on 6.18 in a virtual machine, always on CPU 1). The idle task leaves as
     /// soon as a thread can run, so the switch came right after the last event; only a throttled thread waits for an idle CPU.
     pub(crate) fn left_idle(&mut self, pid: i32, comm: impl FnOnce() -> String) -> bool {
@@ -417,13 +416,13 @@ impl Cpu {
         if self.current != 0 || pid == 0 || is_throttled {
             return false;
         }
-        // The thread may have been woken since then, from another CPU.
+        // Another CPU may have woken the thread since then.
         self.settle();
         self.seen(pid, &comm())
     }
 
-    /// Events of this CPU are missing here: what was in progress has ended somewhere among them, and until the next event
-    /// nobody can be named.
+    /// Events of this CPU are missing here: what was in progress has ended somewhere among them, and until the next event no
+    /// culprit can be named.
     pub(crate) fn lost(&mut self, count: u64) {
         self.lost_events += count;
         self.blind = true;
@@ -436,7 +435,7 @@ impl Cpu {
     }
 
     fn end_all(&mut self) {
-        // In an order that does not depend on chance: the first of a row gives it its subject.
+        // Deterministic order: the first entry of a row sets its subject.
         let mut stacks: Vec<_> = std::mem::take(&mut self.stacks).into_iter().collect();
         stacks.sort_by_key(|(pid, _)| *pid);
         let open: Vec<Context> = std::mem::take(&mut self.irqs)
@@ -449,7 +448,7 @@ impl Cpu {
         }
     }
 
-    /// Ends everything at the end of the window.
+    /// Ends all contexts at the end of the window.
     pub(crate) fn finish(mut self) -> CpuAnswer {
         self.charge(self.window.end);
         self.cut();

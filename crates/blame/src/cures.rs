@@ -1,7 +1,7 @@
-//! What would stop an interruption: the one command for this row on this machine, or why there is none.
+//! Finds what would stop an interruption: the one command for this row on this machine, or why there is none.
 //!
-//! A class alone does not tell: a tick goes on because the boot line lacks a word, or because somebody's timer needs it. So
-//! the row's function, thread or interrupt decides, and then what the machine has of it already.
+//! The class alone is not enough: a tick continues because the boot line lacks a word, or because a timer needs it. So the
+//! row's function, thread or interrupt decides first, then the current settings of the machine.
 
 mod context;
 mod functions;
@@ -15,16 +15,16 @@ use crate::answer::{Answer, Interruption};
 /// What would stop an interruption.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cure {
-    /// This command does, for this reason.
+    /// This command does, with the reason.
     Command {
-        /// As it can be typed.
+        /// Ready to type.
         command: String,
-        /// What it changes, and its price.
+        /// What it changes, and its cost.
         why: String,
     },
-    /// No command of ours does.
+    /// None of our commands does.
     Nothing {
-        /// Why, and what else helps.
+        /// The reason, and what else helps.
         why: String,
     },
 }
@@ -42,7 +42,7 @@ pub fn cure(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
 }
 
 impl Answer {
-    /// Says of each row what would stop it on this machine.
+    /// Fills in for each row what would stop it on this machine.
     pub fn cure(&mut self, context: &CureContext) {
         for cpu in &mut self.cpus {
             for row in &mut cpu.interruptions {

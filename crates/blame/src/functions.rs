@@ -1,74 +1,74 @@
-//! In which functions of the kernel the time of the longest gaps went: the records of the function_graph tracer, joined with
-//! gaps while they come.
+//! Shows in which kernel functions the time of the longest gaps was spent: joins the records of the function_graph tracer with
+//! gaps as they arrive.
 //!
-//! A record says that a function begins or returns. What lies between two records of a CPU belongs to the function that was
-//! begun last and has not returned: its own time, without what it called and what interrupted it.
+//! A record reports a function's start or return. The time between two records of a CPU belongs to the innermost function
+//! that has not returned: its own time, without its callees and what interrupted it.
 
 use crate::gaps::Gap;
 use events::{Event, Field, Formats, Names};
 use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 
-/// Functions of a gap that are reported by name.
+/// Number of functions of a gap that are reported by name.
 const MOST_FUNCTIONS: usize = 8;
-/// The kernel itself follows fewer calls in each other.
+/// Maximum call depth; the kernel's own limit is lower.
 const DEEPEST: usize = 512;
-/// Threads whose calls are followed on a CPU; with more, all begin again.
+/// Maximum number of threads whose calls are followed on a CPU; beyond that all start again.
 const THREADS: usize = 4_096;
 
-/// In which functions the time of one gap went.
+/// The functions in which the time of one gap was spent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GapFunctions {
-    /// Where the gap was.
+    /// CPU of the gap.
     pub cpu: u32,
-    /// When it began, on the clock of the trace.
+    /// Its start, on the trace clock.
     pub start_ns: u64,
-    /// How long it was.
+    /// Its length.
     pub duration_ns: u64,
-    /// Of that, the time in functions that were traced.
+    /// The part of it in traced functions.
     pub in_functions_ns: u64,
-    /// The functions with the most time of their own, most first.
+    /// The functions with the most own time, most first.
     pub functions: Vec<FunctionTime>,
-    /// How many others there were.
+    /// Number of other functions.
     pub left_out: usize,
-    /// Their time together.
+    /// Their total time.
     pub left_out_ns: u64,
 }
 
 /// The time of one function in a gap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FunctionTime {
-    /// Its name, or its address where the kernel hides names.
+    /// Its name, or its address if the kernel hides names.
     pub name: String,
-    /// How often it was begun in the gap.
+    /// Number of calls in the gap.
     pub calls: u64,
-    /// Time in it, without what it called and what interrupted it.
+    /// Time in it, without its callees and what interrupted it.
     pub net_ns: u64,
-    /// The functions that led to the longest stretch of that time, the first one first.
+    /// The call chain of the longest stretch of that time, outermost first.
     pub way: Vec<String>,
 }
 
-/// All that one run of the tracer reports.
+/// The report of one run of the tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FunctionsReport {
-    /// The tracer of the kernel; nothing where none ran.
+    /// The kernel's tracer; `None` if none ran.
     pub by: Option<&'static str>,
-    /// Why none did.
+    /// Why none ran.
     pub why: Option<String>,
-    /// Records that the kernel could not keep: with any, some time of functions is not told.
+    /// Records that the kernel dropped: if there are any, some functions' time is missing.
     pub lost: u64,
-    /// The same of each CPU that lost any.
+    /// The same for each CPU with losses.
     pub lost_of: Vec<LostRecords>,
-    /// The longest gaps of each CPU, and in which functions their time went.
+    /// The longest gaps of each CPU, and the functions in which their time was spent.
     pub gaps: Vec<GapFunctions>,
 }
 
-/// Records of functions that a CPU had no room for.
+/// Function records that did not fit into a CPU's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct LostRecords {
     /// The CPU.
     pub cpu: u32,
-    /// How many, by the kernel's own account of its buffer.
+    /// Their number, as the kernel counted for its buffer.
     pub lost: u64,
 }
 
@@ -79,7 +79,7 @@ struct Graph {
     exit: Of,
 }
 
-/// One of the two.
+/// A start or a return.
 #[derive(Clone, Debug)]
 struct Of {
     id: u16,
@@ -87,11 +87,11 @@ struct Of {
     depth: Field,
 }
 
-/// Collects them.
+/// Collects the functions of gaps.
 pub struct Functions<'f> {
     formats: &'f Formats,
     graph: Graph,
-    /// Gaps of each CPU that are kept.
+    /// Number of gaps to keep per CPU.
     most: usize,
     lanes: Vec<Lane>,
 }
@@ -100,13 +100,13 @@ pub struct Functions<'f> {
 #[derive(Default)]
 struct Lane {
     cpu: u32,
-    /// Gaps that have not passed.
+    /// Gaps that have not passed yet.
     gaps: VecDeque<Gap>,
-    /// What each thread has begun. The place is the depth; 0 where nobody saw the beginning.
+    /// Open calls of each thread, indexed by depth; 0 if the start was not recorded.
     stacks: HashMap<i32, Vec<u64>>,
     /// The thread of the last record.
     pid: i32,
-    /// All before has been given to somebody.
+    /// End of the time that has been attributed.
     at: u64,
     /// Of the first gap.
     tallies: HashMap<u64, Tally>,
@@ -123,7 +123,7 @@ struct Tally {
 }
 
 impl<'f> Functions<'f> {
-    /// For some CPUs, of each of which so many of the longest gaps are kept. Nothing where this kernel does not describe such
+    /// Observes some CPUs and keeps this many of the longest gaps of each. `None` if this kernel does not describe such
     /// records.
     #[must_use]
     pub fn new(formats: &'f Formats, cpus: impl Iterator<Item = u32>, most: usize) -> Option<Functions<'f>> {
@@ -150,14 +150,14 @@ impl<'f> Functions<'f> {
         })
     }
 
-    /// Gaps of a CPU, in the order of time. They come before the first record that lies in them or after them.
+    /// Adds gaps of a CPU, in order of time. They must arrive before the first record in them or after them.
     pub fn gaps(&mut self, cpu: u32, gaps: &[Gap]) {
         if let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == cpu) {
             lane.gaps.extend(gaps);
         }
     }
 
-    /// The next item of the trace, in the order of time.
+    /// The next item of the trace, in order of time.
     pub fn event(&mut self, event: &Event<'_>) {
         let (cpu, lost) = match event {
             Event::Record { cpu, .. } => (*cpu, 0),
@@ -202,15 +202,15 @@ impl<'f> Functions<'f> {
         }
     }
 
-    /// No record will come of the time until then: gaps that have ended by then can go. Time in a function waits for the next
-    /// record, which says whether any were lost before it.
+    /// No more records before this time: gaps that end before it can be finished. Time in a function waits for the next
+    /// record, which shows whether any were lost before it.
     pub fn pass(&mut self, to: u64) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.stack().is_empty()) {
             lane.pass(to, self.most);
         }
     }
 
-    /// Records that the kernel could not keep.
+    /// Number of records that the kernel dropped.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lanes.iter().map(|lane| lane.lost).sum()
@@ -220,7 +220,7 @@ impl<'f> Functions<'f> {
     #[must_use]
     pub fn finish(mut self, names: &dyn Names) -> Vec<GapFunctions> {
         for lane in &mut self.lanes {
-            // What came after the last record, nobody says.
+            // Time after the last record is unknown.
             lane.stacks.clear();
             lane.pass(u64::MAX, self.most);
         }
@@ -236,12 +236,12 @@ impl<'f> Functions<'f> {
 }
 
 impl Lane {
-    /// What the thread of the last record has begun.
+    /// The open calls of the last record's thread.
     fn stack(&self) -> &[u64] {
         self.stacks.get(&self.pid).map_or(&[], Vec::as_slice)
     }
 
-    /// Time until then belongs to what was begun last.
+    /// Attributes the time up to then to the innermost open call.
     fn pass(&mut self, to: u64, most: usize) {
         while let Some(gap) = self.gaps.front().copied().filter(|gap| gap.start < to) {
             let slice_ns = gap.end.min(to).saturating_sub(gap.start.max(self.at));

@@ -1,57 +1,57 @@
-//! Time that the program did not get, gap by gap: which part of it some interruption took, which part nothing explains.
+//! Splits the time that the program did not get, gap by gap: into the parts of interruptions and an unexplained part.
 //!
-//! The way from the program into the first event of an interruption, and from its last event back, is in the gap and has no
-//! event of its own. It counts as part of that interruption as long as it is as short as it usually is in this run; what
-//! is longer stays unexplained.
+//! The way from the program to the first event of an interruption, and from its last event back, is in the gap and has no
+//! event of its own. It counts as part of that interruption up to the length that is usual in this run; the excess stays
+//! unexplained.
 
 /// Time without the program, in units of the trace clock (nanoseconds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// First moment.
+    /// Start, inclusive.
     pub start: u64,
-    /// First moment after it.
+    /// End, exclusive.
     pub end: u64,
 }
 
-/// Edges from which the usual length is learnt.
+/// Number of edges from which the usual length is determined.
 const SAMPLE: usize = 4_096;
-/// An edge up to so many times the usual one is still one.
+/// An edge up to this many times the usual length is still usual.
 const USUAL_TIMES: u64 = 4;
-/// Below this an edge is always one: a few cache misses in the entry code.
+/// Shorter edges are always usual: a few cache misses in the entry code.
 const SHORTEST_NS: u64 = 1_000;
 
-/// One stretch of a gap.
+/// One piece of a gap.
 #[derive(Clone, Copy, Debug)]
 enum Piece {
-    /// Some context ran.
+    /// A context ran.
     Context(u64),
-    /// Nothing that an event tells.
+    /// No event covers it.
     Blank(u64),
 }
 
-/// A stretch of a gap beside an interruption for which there is no event.
+/// A piece of a gap without an event, next to an interruption.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
     pub(crate) way: Way,
     pub(crate) len_ns: u64,
-    /// Serial of the context that it lies beside.
+    /// Serial of the context next to it.
     pub(crate) beside: u64,
 }
 
-/// Where an edge leads. On a virtual machine an interrupt goes through the hypervisor before its first event, so the way in
-/// is many times as long as the way out.
+/// The direction of an edge. On a virtual machine an interrupt goes through the hypervisor before its first event, so the way
+/// in is many times as long as the way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// From the program into the first interruption of the gap.
     In,
-    /// Out of one and into the next, too quickly for the program to notice.
+    /// Out of one and into the next, too short for the program to notice.
     Between,
     /// Out of the last one, back into the program.
     Out,
 }
 
 impl Way {
-    /// Of a stretch with something of the gap before it, or after it.
+    /// The direction of a piece, by whether a context of the gap precedes or follows it.
     pub(crate) const fn of(before: bool, after: bool) -> Way {
         match (before, after) {
             (false, _) => Way::In,
@@ -82,7 +82,7 @@ impl Pieces {
         }
     }
 
-    /// Ends the gap: its edges, and the time in it that lies beside nothing.
+    /// Ends the gap: returns its edges, and the time next to no context.
     pub(crate) fn end(&mut self) -> (Vec<Edge>, u64, bool) {
         let pieces = std::mem::take(&mut self.pieces);
         let context = |piece: Option<&Piece>| match piece {
@@ -107,10 +107,10 @@ impl Pieces {
     }
 }
 
-/// Fewer edges of a way than this do not tell what is usual; then those of all ways do.
+/// With fewer edges in one direction than this, the edges of all directions determine the usual length.
 const LEAST: usize = 8;
 
-/// Tells how long an edge usually is.
+/// Determines the usual length of an edge.
 #[derive(Debug, Default)]
 pub(crate) struct Usual {
     sample: Vec<(Way, u64)>,
@@ -125,7 +125,7 @@ struct Known {
 }
 
 impl Usual {
-    /// Notes one; true when enough are there and [`Usual::split`] may be asked.
+    /// Records an edge; returns true if there are enough and [`Usual::split`] may be called.
     pub(crate) fn note(&mut self, edge: &Edge) -> bool {
         if self.known.is_none() {
             self.sample.push((edge.way, edge.len_ns));
@@ -136,7 +136,7 @@ impl Usual {
         self.known.is_some()
     }
 
-    /// Takes what there is as enough, unless it was already.
+    /// Accepts the edges so far as enough, unless that has already been done.
     pub(crate) fn settle(&mut self) {
         if self.known.is_some() {
             return;
@@ -151,7 +151,7 @@ impl Usual {
         self.sample = Vec::new();
     }
 
-    /// Which part of an edge belongs to the interruption beside it; the rest is unexplained.
+    /// The part of an edge that belongs to the interruption next to it; the rest is unexplained.
     pub(crate) fn split(&self, edge: &Edge) -> u64 {
         let known = self.known.unwrap_or_default();
         let usual = match edge.way {
@@ -167,7 +167,7 @@ impl Usual {
     }
 }
 
-/// The median of at least so many.
+/// The median, if there are at least this many.
 fn median<'a>(edges: impl Iterator<Item = &'a (Way, u64)>, least: usize) -> Option<u64> {
     let mut lengths: Vec<u64> = edges.map(|(_, len_ns)| *len_ns).collect();
     lengths.sort_unstable();

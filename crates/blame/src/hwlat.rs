@@ -1,45 +1,45 @@
-//! What the hwlat tracer says: with interrupts off it reads a clock again and again, and tells when time was gone in between. No
-//! thread and no interrupt can have had it then.
+//! Reads the hwlat tracer: with interrupts off it reads a clock repeatedly, and reports when time was lost in between. No
+//! thread and no interrupt can have used that time.
 
 use events::{Event, Field, Formats};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What it found on one CPU.
+/// Its findings on one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HwlatCpu {
     /// Where.
     pub cpu: u32,
-    /// Samples, each as long as the tracer's width, in which time was gone.
+    /// Samples with lost time, each as long as the tracer's width.
     pub samples: u64,
-    /// How often time was gone in them.
+    /// How often time was lost in them.
     pub hits: u64,
-    /// The longest time that was gone at once, in nanoseconds: the tracer counts whole microseconds.
+    /// The longest single loss, in nanoseconds: the tracer counts whole microseconds.
     pub max_ns: u64,
-    /// Non-maskable interrupts in these samples: the time may have been theirs.
+    /// Non-maskable interrupts in these samples, which may have used the time.
     pub nmis: u64,
 }
 
-/// What one run of it told.
+/// Report of one run of the tracer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HwlatReport {
-    /// The tracer of the kernel; nothing where none ran.
+    /// The kernel's tracer; `None` if none ran.
     pub by: Option<&'static str>,
-    /// Why none did.
+    /// Why none ran.
     pub why: Option<String>,
     /// How long it ran, in nanoseconds.
     pub duration_ns: u64,
-    /// The shortest time that counted as gone.
+    /// The shortest time that counted as lost.
     pub threshold_ns: u64,
-    /// Of each window, in microseconds, it looked for so many: `hwlat_detector/window` and `width`.
+    /// The length of a window, in microseconds, of which it samples the `width`: `hwlat_detector/window` and `width`.
     pub window_us: Option<u64>,
-    /// Its time with interrupts off.
+    /// The sampling time per window, with interrupts off.
     pub width_us: Option<u64>,
-    /// What it found on each CPU.
+    /// The findings on each CPU.
     pub cpus: Vec<HwlatCpu>,
 }
 
-/// Reads its records.
+/// Reads the tracer's records.
 pub struct Hwlat<'f> {
     formats: &'f Formats,
     id: u16,
@@ -51,7 +51,7 @@ pub struct Hwlat<'f> {
 }
 
 impl<'f> Hwlat<'f> {
-    /// Nothing was found on these CPUs yet. Nothing at all where this kernel does not describe such records.
+    /// Starts without findings on these CPUs. `None` if this kernel does not describe such records.
     #[must_use]
     pub fn new(formats: &'f Formats, cpus: impl Iterator<Item = u32>) -> Option<Hwlat<'f>> {
         let format = formats.named("ftrace", "hwlat")?;
@@ -84,7 +84,7 @@ impl<'f> Hwlat<'f> {
         let (Some(inner_us), Some(outer_us)) = (number(&self.inner), number(&self.outer)) else {
             return;
         };
-        // Before 5.9 a sample does not say how often; once at least.
+        // Before 5.9 a sample has no count; it means at least one.
         let hits = self.count.as_ref().and_then(number).unwrap_or(1).max(1);
         let nmis = self.nmis.as_ref().and_then(number).unwrap_or(0);
         let Some(of) = self.cpus.get_mut(cpu) else {

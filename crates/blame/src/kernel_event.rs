@@ -1,54 +1,54 @@
-//! What an event says, for those events that tell who interrupts a CPU.
+//! Decodes the events that show what interrupts a CPU.
 //!
-//! An event is known by its system and name; where its fields stand is taken from the description that the kernel gave.
-//! A kernel without some event, or with other fields, costs what this event would have told and nothing else.
+//! System and name identify an event; the kernel's description gives the offsets of its fields.
+//! If a kernel lacks an event or has other fields, only the facts of that event are missing.
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelEvent<'a> {
-    /// The CPU went from one thread to another.
+    /// The CPU switched from one thread to another.
     Switch {
-        /// Who left.
+        /// The previous thread.
         prev: Thread<'a>,
-        /// State of who left; 0 says that it could have gone on.
+        /// State of the previous thread; 0 means that it could have continued.
         prev_state: u64,
-        /// Who runs now.
+        /// The next thread.
         next: Thread<'a>,
     },
-    /// A thread is being woken, by who is current.
+    /// The current thread wakes a thread.
     Waking {
-        /// Who.
+        /// The woken thread.
         thread: Thread<'a>,
-        /// Where it is to run.
+        /// CPU on which it will run.
         target_cpu: u32,
     },
     /// A new thread may run.
     Begun {
-        /// Which.
+        /// The new thread.
         pid: i32,
-        /// Where.
+        /// Its CPU.
         target_cpu: u32,
     },
-    /// A thread that could run goes to another CPU.
+    /// A runnable thread moves to another CPU.
     Migrate {
-        /// Which.
+        /// The thread.
         pid: i32,
-        /// Where to.
+        /// Its new CPU.
         to: u32,
     },
-    /// The current thread made another one.
+    /// The current thread created another one.
     Born {
-        /// The new one, with its maker's name.
+        /// The new one, with its creator's name.
         thread: Thread<'a>,
         /// Whether it belongs to the same process.
         of_process: bool,
     },
-    /// A thread has another name from now on.
+    /// A thread has been renamed.
     Renamed {
-        /// With the new one.
+        /// The thread, with the new name.
         thread: Thread<'a>,
     },
-    /// A hard interrupt of a device began.
+    /// A device's hard interrupt started.
     IrqEntry {
         /// Its number.
         irq: i64,
@@ -57,19 +57,19 @@ pub enum KernelEvent<'a> {
     },
     /// It ended.
     IrqExit,
-    /// An interrupt of the CPU itself began: x86's vectors, arm's IPIs.
+    /// An interrupt of the CPU itself started: x86's vectors, arm's IPIs.
     VectorEntry {
-        /// `local_timer`, `reschedule`, `call_function_single`; arm's own words for its IPIs.
+        /// `local_timer`, `reschedule`, `call_function_single`; arm's own names for its IPIs.
         name: &'a [u8],
     },
     /// It ended.
     VectorExit,
-    /// A softirq was asked for.
+    /// A softirq was raised.
     SoftirqRaise {
         /// Its number.
         vec: u32,
     },
-    /// It began to run.
+    /// It started to run.
     SoftirqEntry {
         /// Its number.
         vec: u32,
@@ -83,159 +83,159 @@ pub enum KernelEvent<'a> {
         /// How long it took.
         delta_ns: u64,
     },
-    /// A page fault began. No event tells its end.
+    /// A page fault started. No event reports its end.
     Fault {
-        /// The address that was wanted.
+        /// The address accessed.
         address: u64,
     },
-    /// A system call began.
+    /// A system call started.
     SyscallEntry {
         /// Its number.
         nr: i64,
     },
     /// It ended.
     SyscallExit,
-    /// A disk request was made.
+    /// A disk request was created.
     Request(Request<'a>),
-    /// A driver got it.
+    /// A driver received it.
     RequestIssue(Request<'a>),
-    /// It is done.
+    /// It was completed.
     RequestDone(Request<'a>),
-    /// A timer was set, by who is current.
+    /// The current thread set a timer.
     TimerStart {
-        /// It.
+        /// The timer.
         timer: u64,
-        /// What it will call.
+        /// The function that it will call.
         function: u64,
     },
-    /// A timer's function began.
+    /// A timer's function started.
     TimerEntry {
         /// The timer.
         timer: u64,
-        /// The function; 0 where the event does not say.
+        /// The function; 0 if the event does not report it.
         function: u64,
     },
     /// It ended.
     TimerExit,
-    /// Work was queued, by who is current.
+    /// The current thread queued work.
     WorkQueue {
-        /// It.
+        /// The work item.
         work: u64,
-        /// What it will call.
+        /// The function that it will call.
         function: u64,
     },
-    /// Work began, in a kworker or in a softirq.
+    /// Work started, in a kworker or in a softirq.
     WorkStart {
-        /// It.
+        /// The work item.
         work: u64,
-        /// What it calls.
+        /// The function that it calls.
         function: u64,
     },
     /// It ended.
     WorkEnd,
-    /// One CPU is being interrupted by the current one (6.4).
+    /// The current CPU interrupts another one (6.4).
     IpiSend {
-        /// Which.
+        /// The target CPU.
         cpu: u32,
-        /// Where in the kernel that was decided.
+        /// The kernel function that decided to.
         callsite: u64,
-        /// What is to be called there; 0 for a mere rescheduling.
+        /// The function to call there; 0 for a plain reschedule.
         callback: u64,
     },
-    /// Several are.
+    /// The current CPU interrupts several others.
     IpiSendMask {
-        /// Which, as the kernel lays out a mask.
+        /// The target CPUs, in the kernel's mask layout.
         mask: &'a [u8],
-        /// Where in the kernel that was decided.
+        /// The kernel function that decided to.
         callsite: u64,
-        /// What is to be called there.
+        /// The function to call there.
         callback: u64,
     },
-    /// A probe of ours: the current thread asks other CPUs to call a function. Whether that takes an interrupt, and of which
-    /// CPUs, the next event of the same CPU tells.
+    /// A probe of ours: the current thread requests a function call on other CPUs. The next event of the same CPU shows whether
+    /// that takes an interrupt, and of which CPUs.
     Asks {
-        /// What is to be called.
+        /// The function to call.
         what: Callee,
-        /// Where in the kernel that was decided.
+        /// The kernel function that decided to.
         callsite: u64,
-        /// The request; 0 where there is one for each CPU.
+        /// The request; 0 if there is one per CPU.
         call: u64,
     },
-    /// A probe of ours: one CPU is interrupted for that.
+    /// A probe of ours: one CPU is interrupted for a requested call.
     AskSend {
-        /// Which.
+        /// The target CPU.
         cpu: u32,
-        /// Where in the kernel, if nobody asked before.
+        /// The kernel function that decided to, if no request preceded it.
         callsite: u64,
     },
-    /// A probe of ours: several are.
+    /// A probe of ours: several CPUs are interrupted for a requested call.
     AskSendMask {
-        /// Which, as the kernel lays out a mask.
+        /// The target CPUs, in the kernel's mask layout.
         mask: &'a [u8],
-        /// Where in the kernel, if nobody asked before.
+        /// The kernel function that decided to, if no request preceded it.
         callsite: u64,
     },
-    /// The current thread asks another CPU to call a function (6.6), whether or not that takes an interrupt of its own.
+    /// The current thread requests a function call on another CPU (6.6), with or without a separate interrupt.
     CsdQueue {
-        /// Where in the kernel that was decided.
+        /// The kernel function that decided to.
         callsite: u64,
         /// The request.
         call: u64,
     },
-    /// A function that another CPU asked for began (6.6).
+    /// A function that another CPU requested started (6.6).
     CsdEntry {
-        /// It.
+        /// The function.
         function: u64,
-        /// The request; 0 where the event does not say.
+        /// The request; 0 if the event does not report it.
         call: u64,
     },
     /// It ended.
     CsdExit,
-    /// This CPU forgot translations, or tells others to.
+    /// This CPU flushed translations, or requests that from others.
     TlbFlush {
-        /// The kernel's number for the reason; 4 tells that others are told (`TLB_REMOTE_SEND_IPI`).
+        /// The kernel's number for the reason; 4 means a request to others (`TLB_REMOTE_SEND_IPI`).
         reason: i64,
     },
-    /// The tick stops, or says what it cannot stop for.
+    /// The tick stops, or the event reports why it cannot.
     TickStop {
         /// Whether it stopped.
         success: bool,
-        /// What keeps it; 0 for nothing.
+        /// What prevents it; 0 for nothing.
         dependency: u64,
     },
-    /// The current thread goes on in user mode (only with context tracking).
+    /// The current thread returns to user mode (only with context tracking).
     UserEnter,
-    /// It left user mode.
+    /// The current thread left user mode.
     UserExit,
 }
 
-/// What a CPU is asked to call.
+/// The function that a CPU is requested to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Callee {
     /// The function at this address.
     Function(u64),
-    /// What puts a thread that was woken into its queue there.
+    /// The function that puts a woken thread into its run queue there.
     Woken,
 }
 
-/// A thread as an event names it.
+/// A thread, as described by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread<'a> {
     /// Its number; 0 is the idle task.
     pub pid: i32,
     /// Its name.
     pub comm: &'a [u8],
-    /// Its priority as the kernel counts: below 0 a deadline, below 100 real time, then ordinary.
+    /// Its priority on the kernel's scale: below 0 deadline, below 100 real time, then ordinary.
     pub prio: Option<i64>,
 }
 
 impl Request<'_> {
-    /// What the whole way of a request knows it by.
+    /// The key that identifies a request from creation to completion.
     pub(crate) const fn key(&self) -> (u64, u64) {
         (self.dev, self.sector)
     }
 
-    /// In words.
+    /// The request, as text.
     pub(crate) fn what(&self) -> &'static str {
         match self.rwbs.first() {
             Some(b'R') => "disk read",
@@ -248,27 +248,27 @@ impl Request<'_> {
 }
 
 impl Thread<'_> {
-    /// Whether it comes before all ordinary threads.
+    /// Whether it has precedence over all ordinary threads.
     #[must_use]
     pub fn is_real_time(&self) -> bool {
         self.prio.is_some_and(|prio| prio < 100)
     }
 }
 
-/// A disk request as an event names it.
+/// A disk request, as described by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// Number of the disk.
     pub dev: u64,
     /// Its first sector.
     pub sector: u64,
-    /// What it does, in the block layer's letters: `WS`, `R`, `FF`.
+    /// Its operation, in the block layer's letters: `WS`, `R`, `FF`.
     pub rwbs: &'a [u8],
-    /// The thread that was current; empty where the event does not say.
+    /// The current thread; empty if the event does not report it.
     pub comm: &'a [u8],
 }
 
-/// CPUs of a mask as the kernel lays one out in memory, on a little-endian machine.
+/// CPUs of a mask in the kernel's memory layout, on a little-endian machine.
 pub(crate) fn cpus_of(mask: &[u8]) -> Vec<u32> {
     let mut cpus = Vec::new();
     for (at, byte) in mask.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Names of system calls and softirqs by their number, and filters of events for those that interrupt other CPUs: system
-//! calls that change mappings or masks, and `membarrier`. Their numbers on the architectures that we run on (`arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h`,
-//! `arch/arm/tools`).
+//! Maps numbers of system calls and softirqs to names, and builds filters for the events of those that interrupt other CPUs:
+//! system calls that change mappings or masks, and `membarrier`. The numbers of the supported architectures are from
+//! `arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h` and `arch/arm/tools`.
 
 #[cfg(target_arch = "x86_64")]
 const CALLS: &[(i64, &str)] = &[
@@ -38,8 +38,8 @@ const CALLS: &[(i64, &str)] = &[
     (389, "membarrier"),
 ];
 
-/// A system call as the answer names it. The kernel's event has only the number, and does not say when a 32-bit program of
-/// another table made it, so the answer has both.
+/// The name of a system call in the answer. The kernel's event has only the number, and does not show whether a 32-bit program
+/// with another table made the call, so the answer contains both.
 pub(crate) fn call_label(nr: i64) -> String {
     match usize::try_from(nr).ok().and_then(syscalls::Sysno::new) {
         Some(call) => format!("system call {} ({nr})", call.name()),
@@ -47,7 +47,7 @@ pub(crate) fn call_label(nr: i64) -> String {
     }
 }
 
-/// The name of such a call; nothing for any other one.
+/// The name of such a call; `None` for any other call.
 pub(crate) fn call_name(nr: i64) -> Option<&'static str> {
     CALLS
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn call_name(nr: i64) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// A filter of `raw_syscalls` that lets only these through, on all CPUs.
+/// A filter of `raw_syscalls` that passes only these calls, on all CPUs.
 #[must_use]
 pub fn interrupting_calls() -> String {
     let each: Vec<String> = CALLS
@@ -65,12 +65,12 @@ pub fn interrupting_calls() -> String {
     each.join(" || ")
 }
 
-/// Names of softirqs by their number, the same since 2.6.39 (`include/linux/interrupt.h`).
+/// Names of softirqs by number, unchanged since 2.6.39 (`include/linux/interrupt.h`).
 const SOFTIRQS: &[&str] = &[
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
 ];
 
-/// The name of a softirq as `/proc/softirqs` writes it.
+/// The name of a softirq as in `/proc/softirqs`.
 pub(crate) fn softirq_name(vec: u32) -> &'static str {
     SOFTIRQS.get(vec as usize).copied().unwrap_or("softirq")
 }
@@ -78,7 +78,7 @@ pub(crate) fn softirq_name(vec: u32) -> &'static str {
 /// The softirq that completes disk requests.
 pub(crate) const SOFTIRQ_BLOCK: u32 = 4;
 
-/// The first of the softirqs that work for a thread: packets and disk requests. The others serve the CPU itself.
+/// The first softirq that works for a thread: packets and disk requests. The others serve the CPU itself.
 const NET_TX: u32 = 2;
 
 /// Whether a softirq works for a thread.
@@ -86,7 +86,7 @@ pub(crate) const fn serves_thread(vec: u32) -> bool {
     matches!(vec, NET_TX..=SOFTIRQ_BLOCK)
 }
 
-/// A filter of `irq/softirq_raise` that lets only these through: whoever asked for them may be why they interrupt another CPU.
+/// A filter of `irq/softirq_raise` that passes only these: the thread that raised them may be why they interrupt another CPU.
 #[must_use]
 pub fn serving_softirqs() -> String {
     format!("(vec >= {NET_TX} && vec <= {SOFTIRQ_BLOCK})")
@@ -105,7 +105,7 @@ mod tests {
             .unwrap_or_default();
         assert_eq!(call_label(munmap), format!("system call munmap ({munmap})"));
         assert_eq!(call_label(9_000), "system call 9000");
-        // What the kernel shows of a call that is none.
+        // The number that the kernel reports for something that is not a call.
         assert_eq!(call_label(-1), "system call -1");
     }
 

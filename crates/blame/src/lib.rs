@@ -1,8 +1,8 @@
-//! Who interrupted a CPU: events of the kernel, joined with the gaps that somebody measured, become rows with a name, a
-//! culprit and a cure. Pure: events go in, an answer comes out.
+//! Finds what interrupted a CPU: joins kernel events with measured gaps into rows with a name, a culprit and a cure. Pure:
+//! events in, answer out.
 //!
-//! Time is never given to a name without an event. What lies in a gap and no event covers is `unexplained`; only the way
-//! into and out of an interruption, which is as long as it usually is, belongs to that.
+//! A name never gets time without an event. Time in a gap without an event is `unexplained`, except for the way into and out
+//! of an interruption, up to the usual length.
 
 mod answer;
 mod attribution;

@@ -1,40 +1,40 @@
-//! What happened before and may turn out to be the cause: interrupts that were sent, threads that were woken, timers that
-//! were set, work that was queued. All of it bounded: the oldest is forgotten.
+//! Remembers possible causes of later events: sent interrupts, woken threads, set timers, queued work. All are bounded: the
+//! oldest entry is dropped.
 
 use crate::answer::Culprit;
 use std::collections::{HashMap, VecDeque};
 
-/// Most that is remembered of each kind.
+/// Maximum number of entries of each kind.
 const MOST: usize = 65_536;
-/// Most sends per CPU that wait for their interrupt.
+/// Maximum number of sends per CPU that wait for their interrupt.
 const MOST_SENDS: usize = 256;
-/// Longest time from a send to its interrupt; a CPU with interrupts off for longer has another problem.
+/// Maximum time from a send to its interrupt; a CPU with interrupts off for longer has another problem.
 const LONGEST_FLIGHT_NS: u64 = 100_000_000;
 
-/// A send.
+/// A sent interrupt.
 #[derive(Clone, Debug)]
 pub(crate) struct Send {
     pub(crate) at: u64,
-    /// Since when it was on its way to that: what it is for was asked before it was sent.
+    /// Time at which the sender requested the work, before it sent the interrupt.
     pub(crate) asked: u64,
     pub(crate) to: To,
     pub(crate) by: Culprit,
 }
 
-/// What a CPU is interrupted to do.
+/// The reason for interrupting a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum To {
-    /// To look at its run queue.
+    /// Check the run queue.
     Reschedule,
-    /// To call this function.
+    /// Call this function.
     Call(u64),
-    /// To put a woken thread into its run queue, by way of a function call.
+    /// Put a woken thread into the run queue, by a function call.
     TakeWoken,
-    /// To call a function, nothing says which.
+    /// Call an unknown function.
     CallSome,
 }
 
-/// What is remembered.
+/// Remembered events.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
     sends: HashMap<u32, VecDeque<Send>>,
@@ -46,15 +46,15 @@ pub(crate) struct Origins {
     requests: Memory<(u64, u64), Request>,
 }
 
-/// A disk request on its way.
+/// A disk request in progress.
 #[derive(Debug)]
 struct Request {
     by: Culprit,
-    /// The driver has it.
+    /// The driver has received it.
     issued: bool,
 }
 
-/// A map that forgets everything when it is full, twice as much as it must keep.
+/// A map that drops its oldest entries when full, at twice the number that it must keep.
 #[derive(Debug)]
 pub(crate) struct Memory<K, V> {
     now: HashMap<K, V>,
@@ -105,8 +105,8 @@ impl Origins {
         sends.push_back(send);
     }
 
-    /// Who sent the interrupt that now begins, and whether others sent one too: several sends before it come as one
-    /// interrupt, and the first is to blame.
+    /// The sender of the interrupt that starts now, and whether other threads sent one too: several sends before it arrive as
+    /// one interrupt, and the first is to blame.
     pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&Send) -> bool) -> Option<(Send, bool)> {
         let sends = self.sends.get_mut(&cpu)?;
         sends.retain(|send| at.saturating_sub(send.at) <= LONGEST_FLIGHT_NS);
@@ -117,14 +117,13 @@ impl Origins {
         Some((first, is_shared))
     }
 
-    /// Events of a CPU are missing: interrupts and softirqs that wait there may have come, and threads that were woken may
-    /// have run.
+    /// Events of a CPU are missing: interrupts and softirqs pending there may have arrived, and woken threads may have run.
     pub(crate) fn lost(&mut self, cpu: u32) {
         self.sends.remove(&cpu);
         self.raised.retain(|(on, _), _| *on != cpu);
         self.wakers = Memory::default();
         self.requests = Memory::default();
-        // A request is used again for the next call.
+        // The kernel reuses a request for the next call.
         self.calls = Memory::default();
     }
 
@@ -152,7 +151,7 @@ impl Origins {
         self.works.take(&work)
     }
 
-    /// A CPU was asked to call a function.
+    /// A CPU was requested to call a function.
     pub(crate) fn asked(&mut self, call: u64, by: Culprit) {
         self.calls.put(call, by);
     }
@@ -161,7 +160,7 @@ impl Origins {
         self.calls.take(&call)
     }
 
-    /// A softirq was asked for on a CPU.
+    /// A softirq was raised on a CPU.
     pub(crate) fn raised(&mut self, cpu: u32, vec: u32, by: Culprit) {
         self.raised.entry((cpu, vec)).or_insert(by);
     }
@@ -170,7 +169,7 @@ impl Origins {
         self.raised.remove(&(cpu, vec))
     }
 
-    /// A disk request was made, known by its device and first sector.
+    /// A disk request was created, identified by its device and first sector.
     pub(crate) fn requested(&mut self, key: (u64, u64), by: Culprit) {
         let known = self.requests.get_mut(&key).is_some_and(|request| !request.issued);
         if !known {
@@ -178,7 +177,7 @@ impl Origins {
         }
     }
 
-    /// The driver got a disk request: whoever hands it over may not be the one who made it.
+    /// The driver received a disk request: the thread that hands it over may not be the one that created it.
     pub(crate) fn issued(&mut self, key: (u64, u64), by: Culprit) {
         match self.requests.get_mut(&key) {
             Some(request) if !request.issued => request.issued = true,

@@ -1,10 +1,10 @@
-//! What is asked: which CPUs, whose time, from when to when.
+//! Defines what to analyse: which CPUs, whose time, and the window.
 
 use crate::gaps::Gap;
 use crate::stories::Keep;
 use std::collections::HashMap;
 
-/// Threads that join those that are known, because one of them made them.
+/// Which threads join the known ones because one of them created them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follow {
     /// None.
@@ -12,39 +12,39 @@ pub enum Follow {
     Nobody,
     /// Those of the same process.
     Threads,
-    /// Those of child processes, too.
+    /// Those of child processes too.
     Children,
 }
 
 /// Whose time it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Victim {
-    /// Its threads.
+    /// The threads.
     pub pids: Vec<i32>,
-    /// Which others become its threads.
+    /// Which others join them.
     pub follow: Follow,
 }
 
-/// One CPU that is asked about.
+/// One requested CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which.
+    /// Its number.
     pub cpu: u32,
     /// Whose time it is there.
     pub victim: Victim,
-    /// From when to when, on the trace clock.
+    /// Start and end, on the trace clock.
     pub window: Gap,
-    /// Gaps that the victim saw itself; nothing when events alone have to tell.
+    /// Gaps that the victim measured itself; `None` if events are the only source.
     pub gaps: Option<Vec<Gap>>,
 }
 
-/// What is asked.
+/// The complete request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// Each CPU once.
     pub targets: Vec<Target>,
-    /// Names of threads that are known beforehand (`saved_cmdlines`).
+    /// Names of threads known beforehand (`saved_cmdlines`).
     pub comms: HashMap<i32, String>,
-    /// Which gaps are told one by one.
+    /// Which gaps to report individually.
     pub keep: Keep,
 }

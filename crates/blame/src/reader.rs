@@ -1,4 +1,4 @@
-//! Turns records into what they say, by the descriptions that the kernel gave.
+//! Decodes trace records, using the kernel's format descriptions.
 
 use crate::kernel_event::{Callee, KernelEvent, Request, Thread};
 use crate::senders;
@@ -11,7 +11,7 @@ const CLONE_THREAD: u64 = 0x1_0000;
 const TYPE: u64 = 0xf0;
 const TYPE_WOKEN: u64 = 0x30;
 
-/// Turns records into what they say.
+/// Decodes records.
 #[derive(Clone, Debug)]
 pub struct Reader {
     formats: Formats,
@@ -61,7 +61,7 @@ enum Kind {
     UserExit,
 }
 
-/// How far a disk request is.
+/// Progress of a disk request.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Made,
@@ -96,7 +96,7 @@ impl Kind {
             ("irq", "softirq_exit") => Kind::SoftirqExit,
             ("irq_vectors", name) => match name.strip_suffix("_entry") {
                 Some(vector) => Kind::VectorEntry(vector.to_owned()),
-                // The others of this system tell how vectors are given out; nobody is interrupted by that.
+                // The other events of this system report how vectors are assigned, which interrupts no CPU.
                 None if name.ends_with("_exit") => Kind::VectorExit,
                 None => return None,
             },
@@ -130,7 +130,7 @@ impl Kind {
             ("ipi", "ipi_exit") => Kind::VectorExit,
             (group, name) if senders::is_group(group) => match name {
                 "reschedules" => Kind::Reschedules(f("cpu")?, f("callsite")?),
-                // The flags of a request are older than this meaning of them; who queues one knows them.
+                // Request flags are older than this meaning of them; in the function that queues a request they have it.
                 "asks_one" => Kind::Asks(Box::new([f("function")?, f("callsite")?, f("call")?]), None),
                 "queues_one" => Kind::Asks(
                     Box::new([f("function")?, f("callsite")?, f("call")?]),
@@ -153,7 +153,7 @@ impl Kind {
 }
 
 impl Reader {
-    /// For the events of one kernel.
+    /// Prepares for the events of one kernel.
     #[must_use]
     pub fn new(formats: Formats) -> Reader {
         let mut kinds = Vec::new();
@@ -169,19 +169,19 @@ impl Reader {
         Reader { formats, kinds }
     }
 
-    /// The descriptions that it reads by.
+    /// The format descriptions in use.
     #[must_use]
     pub const fn formats(&self) -> &Formats {
         &self.formats
     }
 
-    /// Whether the event of that number tells something about interruptions.
+    /// Whether the event with that number is relevant to interruptions.
     #[must_use]
     pub fn understands(&self, id: u16) -> bool {
         self.kinds.get(usize::from(id)).is_some_and(Option::is_some)
     }
 
-    /// What a record says; nothing for an event that tells nothing about interruptions, or is cut.
+    /// The decoded record; `None` for an event that is irrelevant to interruptions, or truncated.
     #[must_use]
     pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<KernelEvent<'a>> {
         let payload = record.payload;
@@ -253,7 +253,7 @@ impl Reader {
             Kind::VectorEntry(name) => KernelEvent::VectorEntry {
                 name: name.as_bytes(),
             },
-            // arm's event carries the address of a text that only its kernel can show.
+            // arm's event contains the address of a text that only its kernel can print.
             Kind::IpiEntry(reason) => KernelEvent::VectorEntry {
                 name: text(reason).filter(|text| text.is_ascii()).unwrap_or(b"ipi"),
             },

@@ -1,11 +1,11 @@
-//! The table: interruptions of one kind and one culprit, counted together.
+//! Counts interruptions in a table: one row per kind and culprit.
 
 use crate::answer::{Confidence, Culprit, Interruption};
 use crate::context::Context;
 use observe::Class;
 use std::collections::{HashMap, HashSet};
 
-/// Most rows that are told apart. What comes later is counted by class.
+/// Maximum number of separate rows. Later ones are counted by class.
 const MOST: usize = 4_096;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,14 +15,14 @@ struct Key {
     culprit: Option<CulpritKey>,
 }
 
-/// Threads of one name that do the same are one culprit: a build starts hundreds of compilers.
+/// Threads with the same name and work are one culprit: a build starts hundreds of compilers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CulpritKey {
     comm: String,
     cpu: u32,
     callsite: Option<String>,
     via: Option<String>,
-    /// The chain without the numbers of its threads.
+    /// The chain without its thread numbers.
     chain: Vec<(String, String, u32)>,
 }
 
@@ -42,9 +42,9 @@ impl CulpritKey {
     }
 }
 
-/// Most culprits that are told apart in hindsight.
+/// Maximum number of separate culprits found afterwards.
 const MOST_SERVED: usize = 64;
-/// Threads of one row that are told apart.
+/// Maximum number of separate threads per row.
 const MOST_THREADS: usize = 65_536;
 
 /// The rows of one CPU.
@@ -53,12 +53,12 @@ pub(crate) struct Rows {
     places: HashMap<Key, usize>,
     rows: Vec<Interruption>,
     threads: Vec<HashSet<i32>>,
-    /// Whom the interruptions of a row turned out to serve after they had ended, and how often.
+    /// Threads that a row's interruptions served, as found out after they ended, and how often.
     served: HashMap<usize, HashMap<CulpritKey, (Culprit, u64)>>,
 }
 
 impl Rows {
-    /// Counts one that ended; the place of its row.
+    /// Counts an ended interruption; returns the index of its row.
     pub(crate) fn add(&mut self, context: &Context) -> usize {
         let key = if self.rows.len() < MOST {
             Key {
@@ -110,7 +110,7 @@ impl Rows {
         place
     }
 
-    /// Gives a row the way into or out of one of its interruptions.
+    /// Adds the way into or out of an interruption to its row.
     pub(crate) fn transition(&mut self, place: usize, ns: u64) {
         if let Some(row) = self.rows.get_mut(place) {
             row.total_ns += ns;
@@ -118,7 +118,7 @@ impl Rows {
         }
     }
 
-    /// The interruptions of a row served somebody, as is known only now.
+    /// A row's interruptions served a thread that is known only now.
     pub(crate) fn served(&mut self, place: usize, by: &Culprit) {
         let all = self.served.entry(place).or_default();
         let key = CulpritKey::of(by);
@@ -127,7 +127,7 @@ impl Rows {
         }
     }
 
-    /// The rows, in the order in which they were first met.
+    /// The rows, in order of first occurrence.
     pub(crate) fn into_rows(self) -> Vec<Interruption> {
         let mut rows = self.rows;
         for (row, threads) in rows.iter_mut().zip(&self.threads) {
@@ -137,7 +137,7 @@ impl Rows {
         }
         for (place, all) in self.served {
             let several = all.len() > 1;
-            // Equally often: the same one each time.
+            // Ties are resolved the same way each time.
             let most = all
                 .into_values()
                 .max_by(|(a, times), (b, more)| times.cmp(more).then_with(|| b.comm.cmp(&a.comm)));

@@ -1,8 +1,8 @@
-//! Two questions that people ask of a trace by hand: how long did a thread run without the kernel, and how long did it wait
-//! for its CPU.
+//! Answers two common questions about a trace: how long did a thread run without the kernel, and how long did it wait for its
+//! CPU.
 //!
-//! The first is the `awk` of many articles ("Max uninterrupted exec"): the longest time between two events of one CPU. Here
-//! it only counts when the thread was current at both ends, and nothing was lost in between.
+//! The first is the `awk` script of many articles ("Max uninterrupted exec"): the longest time between two events of one CPU.
+//! Here it only counts if the thread was current at both ends, and no events were lost in between.
 
 mod pages;
 
@@ -10,57 +10,57 @@ pub use pages::{RunsOfCpu, longest_run_of_pages};
 
 use std::collections::HashMap;
 
-/// One event, as far as these questions need it. Comes from a trace of any form.
+/// One event, reduced to what these questions need, from a trace in any format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// CPU on which it was written.
+    /// CPU that recorded it.
     pub cpu: u32,
-    /// When, in units of the trace clock.
+    /// Timestamp, in units of the trace clock.
     pub at: u64,
     /// Thread that was current; 0 is the idle task.
     pub pid: i32,
     /// Its name.
     pub comm: &'a str,
-    /// What it says about threads.
+    /// Its effect on threads.
     pub what: ThreadChange<'a>,
 }
 
-/// What an event says about threads.
+/// Effect of an event on threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadChange<'a> {
     /// Nothing.
     Nothing,
-    /// The CPU went to another thread.
+    /// The CPU switched to another thread.
     Switch {
-        /// Who left could have gone on.
+        /// Whether the previous thread could have continued.
         preempted: bool,
-        /// Who runs now.
+        /// The next thread.
         next_pid: i32,
         /// Its name.
         next_comm: &'a str,
     },
     /// A thread was woken.
     Woken {
-        /// Which.
+        /// The woken thread.
         pid: i32,
     },
     /// Events of this CPU are missing here.
     Lost,
 }
 
-/// Which thread is asked about.
+/// Selects threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThreadFilter {
     /// Any but the idle task.
     Any,
     /// The one with that number.
     Pid(i32),
-    /// Those with that name.
+    /// Those with this name.
     Comm(String),
 }
 
 impl ThreadFilter {
-    /// Whether a thread of this number can be one of them, as long as its name is not looked at.
+    /// Whether a thread with this number can match, regardless of its name.
     const fn may_be(&self, pid: i32) -> bool {
         match self {
             ThreadFilter::Any | ThreadFilter::Comm(_) => pid != 0,
@@ -77,12 +77,12 @@ impl ThreadFilter {
     }
 }
 
-/// A stretch of time of one thread.
+/// A period of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Where.
+    /// Its CPU.
     pub cpu: u32,
-    /// Whose.
+    /// Its thread.
     pub pid: i32,
     /// Its name.
     pub comm: String,
@@ -90,7 +90,7 @@ pub struct Stretch {
     pub start: u64,
     /// Last moment.
     pub end: u64,
-    /// Who had the CPU first meanwhile; only of a wait after a preemption.
+    /// The first thread that had the CPU during the wait; only for a wait after preemption.
     pub taken_by: Option<(i32, String)>,
 }
 
@@ -101,14 +101,14 @@ impl Stretch {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether it has no length.
+    /// Whether its length is zero.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Finds the longest run of each CPU, event by event.
+/// Finds the longest run of each CPU, one event at a time.
 #[derive(Clone, Debug)]
 pub struct LongestRun {
     whose: ThreadFilter,
@@ -117,7 +117,7 @@ pub struct LongestRun {
 }
 
 impl LongestRun {
-    /// Of these threads.
+    /// Selects these threads.
     #[must_use]
     pub fn of(whose: ThreadFilter) -> LongestRun {
         LongestRun {
@@ -127,7 +127,7 @@ impl LongestRun {
         }
     }
 
-    /// The next event.
+    /// Processes the next event.
     pub fn step(&mut self, step: &Step) {
         if step.what == ThreadChange::Lost {
             self.last.remove(&step.cpu);
@@ -136,7 +136,7 @@ impl LongestRun {
         let before = self.last.get(&step.cpu).copied();
         if let Some((since, running)) = before.filter(|_| self.whose.is(step.pid, step.comm)) {
             let longest = self.longest.get(&step.cpu).map_or(0, Stretch::len);
-            // Who was current before and is now was so in between, too.
+            // A thread that is current at both events was current in between, too.
             if running == step.pid && step.at.saturating_sub(since) > longest {
                 let stretch = Stretch {
                     cpu: step.cpu,
@@ -156,7 +156,7 @@ impl LongestRun {
         self.last.insert(step.cpu, (step.at, running));
     }
 
-    /// The longest of each CPU that had one, by CPU.
+    /// The longest run of each CPU that had one, by CPU.
     #[must_use]
     pub fn end(self) -> Vec<Stretch> {
         let mut all: Vec<Stretch> = self.longest.into_values().collect();
@@ -165,7 +165,7 @@ impl LongestRun {
     }
 }
 
-/// Finds the longest waits for a CPU: from being preempted, or woken, to running.
+/// Finds the longest waits for a CPU: from preemption, or wake-up, to running.
 #[derive(Clone, Debug)]
 pub struct LongestWaits {
     whose: ThreadFilter,
@@ -175,7 +175,7 @@ pub struct LongestWaits {
 }
 
 impl LongestWaits {
-    /// The `most` longest of these threads.
+    /// Keeps the `most` longest waits of these threads.
     #[must_use]
     pub fn of(whose: ThreadFilter, most: usize) -> LongestWaits {
         LongestWaits {
@@ -186,11 +186,11 @@ impl LongestWaits {
         }
     }
 
-    /// The next event.
+    /// Processes the next event.
     pub fn step(&mut self, step: &Step) {
         match step.what {
             ThreadChange::Nothing => {}
-            // Who got the CPU meanwhile is not known any more.
+            // The thread that got the CPU since then is no longer known.
             ThreadChange::Lost => self.waiting.clear(),
             ThreadChange::Woken { pid } => {
                 self.waiting.entry(pid).or_insert_with(|| Stretch {
@@ -240,7 +240,7 @@ impl LongestWaits {
         }
     }
 
-    /// The longest, longest first.
+    /// The longest waits, longest first.
     #[must_use]
     pub fn end(self) -> Vec<Stretch> {
         self.longest

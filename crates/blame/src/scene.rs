@@ -1,4 +1,4 @@
-//! What each event means for the CPUs that were asked about, with all that happened before.
+//! Interprets each event for the requested CPUs, in view of all earlier events.
 
 mod functions;
 mod pending_calls;
@@ -17,46 +17,46 @@ use observe::Class;
 use pending_calls::PendingCall;
 use std::collections::HashMap;
 
-/// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): others are told to forget translations.
+/// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): a request to others to flush translations.
 const TLB_REMOTE_SEND_IPI: i64 = 4;
 /// `common_flags`: in a hard interrupt, in a softirq.
 const IN_INTERRUPT: u8 = 0x08 | 0x10;
-/// States of a thread that could have gone on have none of these bits (`kernel/sched`, `__trace_sched_switch_state`).
+/// States of a thread that could have continued have none of these bits (`kernel/sched`, `__trace_sched_switch_state`).
 const SLEEPS: u64 = 0xff;
 
 /// `EXIT_DEAD` and `EXIT_ZOMBIE` (`include/linux/sched.h`): it will never run again.
 const DEAD: u64 = 0x30;
 
-/// Whether a thread that a CPU left could have gone on: it was preempted, it did not sleep.
+/// Whether the previous thread of a switch could have continued: it was preempted, and did not sleep.
 #[must_use]
 pub const fn could_go_on(prev_state: u64) -> bool {
     prev_state & SLEEPS == 0
 }
 
-/// What is known of the machine besides what runs on the CPUs that are asked about.
+/// State of the machine besides what runs on the requested CPUs.
 pub(crate) struct Scene<'n> {
     names: &'n dyn Names,
     tells: Tells,
-    /// Names that were known beforehand.
+    /// Names known beforehand.
     comms: HashMap<i32, String>,
-    /// Names that events have.
+    /// Names from events.
     recent_comms: Memory<i32, String>,
-    /// Events have been lost: births may be among them.
+    /// Events have been lost, possibly including thread creations.
     has_lost: bool,
-    /// Threads that were first heard of after that, and by nothing that tells who made them.
+    /// Threads that first appeared after a loss, without an event that reports their creator.
     unborn: Memory<i32, ()>,
     origins: Origins,
     chains: Chains,
-    /// Who caused the interrupt or softirq that begins with this event.
+    /// The cause of the interrupt or softirq that starts with this event.
     entered: Option<Culprit>,
-    /// The last shootdown that somebody told others about.
+    /// The last TLB shootdown requested from other CPUs.
     flush: Option<(u64, Culprit)>,
     tick_kept: HashMap<u32, &'static str>,
-    /// Function calls that are being asked for, by CPU and what it is in the middle of.
+    /// Function calls being requested, by CPU and its interrupt context.
     asking: HashMap<(u32, u8), PendingCall>,
 }
 
-/// Where and when something happens.
+/// Place and time of an event.
 pub(crate) struct Now {
     pub(crate) cpu: u32,
     pub(crate) at: u64,
@@ -68,7 +68,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 impl<'n> Scene<'n> {
-    /// Nothing has happened yet.
+    /// Starts without events.
     pub(crate) fn new(names: &'n dyn Names, tells: Tells, comms: HashMap<i32, String>) -> Scene<'n> {
         Scene {
             names,
@@ -86,7 +86,7 @@ impl<'n> Scene<'n> {
         }
     }
 
-    /// Something happened.
+    /// Processes an event.
     pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, event: &KernelEvent) {
         self.remember(now, event);
         cpu::follow(cpus, (now.cpu, now.common.pid, now.at), event);
@@ -110,7 +110,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Who does something now.
+    /// The current thread as culprit.
     fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
         let busy = self.chains.innermost(now.cpu, now.common.pid);
         if let Some((cause, busy)) = busy.and_then(|busy| Some((busy.cause.as_ref()?, busy))) {
@@ -122,7 +122,7 @@ impl Scene<'_> {
             None if in_interrupt => Some("an interrupt".to_owned()),
             None => None,
         };
-        // Whose time an interrupt takes has nothing to do with what it does.
+        // The interrupted thread is unrelated to what an interrupt does.
         let pid = if via.is_some() { 0 } else { now.common.pid };
         Culprit {
             pid,
@@ -139,7 +139,7 @@ impl Scene<'_> {
         }
     }
 
-    /// What may become a cause later.
+    /// Remembers what may become a cause later.
     fn remember(&mut self, now: &Now, event: &KernelEvent) {
         self.hear_of(now.common.pid);
         match *event {
@@ -243,7 +243,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
+    /// Events of a CPU are missing: what waits for one of them must not become the cause of a later one.
     pub(crate) fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
         self.has_lost = true;
         self.asking.retain(|(on, _), _| *on != cpu);
@@ -254,7 +254,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Who makes a disk request now.
+    /// The current creator of a disk request.
     fn requester(&mut self, now: &Now, request: &Request) -> Culprit {
         if now.common.pid != 0 && !request.comm.is_empty() {
             self.recent_comms.put(now.common.pid, text(request.comm));
@@ -262,7 +262,7 @@ impl Scene<'_> {
         self.culprit(now, None).doing(request.what())
     }
 
-    /// The thread that does it to itself, when events alone have to tell.
+    /// The thread as its own culprit, if events are the only source.
     fn own(&self, cpu: &Cpu, now: &Now) -> Option<Culprit> {
         (!cpu.is_measured()).then(|| Culprit {
             pid: now.common.pid,
@@ -275,10 +275,10 @@ impl Scene<'_> {
         })
     }
 
-    /// What changes on a CPU that is asked about.
+    /// Updates a requested CPU.
     fn act(&mut self, cpu: &mut Cpu, now: &Now, event: &KernelEvent) {
         if let KernelEvent::Nmi { handler, delta_ns } = *event {
-            // The event comes when the handler has ended.
+            // The event is recorded at the end of the handler.
             cpu.charge(now.at.saturating_sub(delta_ns));
             let function = self.function(handler);
             if let Some(context) = cpu.begin_irq(What::Nmi) {
@@ -287,7 +287,7 @@ impl Scene<'_> {
             cpu.charge(now.at);
             return cpu.end_irq(|what| *what == What::Nmi);
         }
-        // Between a switch and its end the former thread is still current, and the memory is changed there.
+        // Until a switch ends, the previous thread is still current, and the memory map is switched in between.
         if !matches!(event, KernelEvent::TlbFlush { .. })
             && cpu.left_idle(now.common.pid, || self.comm(now.common.pid))
         {
@@ -384,8 +384,7 @@ impl Scene<'_> {
                 if let Some(context) = cpu.begin_in_task(What::Fault) {
                     context.culprit = own;
                 }
-                // Where nothing tells when it ends, it would take the time of the program, or of its system call: it is
-                // counted.
+                // Without an event for its end, it would take the time of the program or of its system call, so it is only counted.
                 if !cpu.is_measured() && (!cpu.is_tracked || cpu.is_in_call()) {
                     cpu.end_in_task(|what| *what == What::Fault);
                 }
@@ -428,13 +427,13 @@ impl Scene<'_> {
         }
     }
 
-    /// Notes what the CPU is in the middle of, for what comes next.
+    /// Records what the CPU is doing, for later events.
     fn follow(&mut self, now: &Now, event: &KernelEvent) {
         let name = match *event {
             KernelEvent::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
             KernelEvent::VectorEntry { name } => text(name),
             KernelEvent::SoftirqEntry { vec } => {
-                // On a CPU that is not asked about nobody has looked who raised it.
+                // On other than the requested CPUs the raiser has not been looked up yet.
                 let raiser = self.origins.raiser(now.cpu, vec);
                 self.entered = self
                     .entered

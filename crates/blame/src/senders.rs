@@ -1,15 +1,15 @@
-//! Functions of the kernel that send interrupts to other CPUs, for kernels that have no event for that (before 6.4): what a
-//! kprobe there fetches says the same. They cost the sender alone.
+//! Lists kernel functions that send interrupts to other CPUs, for kernels without an event for that (before 6.4): a kprobe
+//! there provides the same facts. The cost is on the sending CPU only.
 //!
-//! The last function before the interrupt is the same for all of a kind and says to whom it goes; which function is to be
-//! called there, and who wants that, a function before it says (`kernel/smp.c`, `arch/*/kernel/smp.c`).
+//! The last function before the interrupt is the same for all of a kind and has the target. An earlier function has the
+//! function to call there and its requester (`kernel/smp.c`, `arch/*/kernel/smp.c`).
 
 use events::Formats;
 
-/// What the groups of such probes are called, with an underscore and a number behind it.
+/// Prefix of the probe groups, followed by an underscore and a number.
 pub const GROUP: &str = "quietcore";
 
-/// Most words of a mask that one probe fetches: the kernel's limit for an array (`MAX_ARRAY_LEN`).
+/// Maximum number of mask words that one probe fetches: the kernel's limit for an array (`MAX_ARRAY_LEN`).
 const MOST_WORDS: u32 = 64;
 
 /// One probe.
@@ -17,15 +17,15 @@ const MOST_WORDS: u32 = 64;
 pub struct Sender {
     /// Its name in the group.
     pub event: &'static str,
-    /// Where it is to stand: the first of these that the kernel takes.
+    /// The functions to probe: the first of these that the kernel accepts.
     pub functions: &'static [&'static str],
-    /// What it fetches, in the words of `kprobe_events`.
+    /// Its fetch arguments, in the syntax of `kprobe_events`.
     pub fetches: String,
-    /// A field that names the CPU that is interrupted, where there is one.
+    /// A field with the interrupted CPU, if there is one.
     pub naming: Option<&'static str>,
 }
 
-/// What is to be fetched.
+/// Values to fetch.
 #[derive(Clone, Copy)]
 enum Fetches {
     /// The CPU.
@@ -34,11 +34,11 @@ enum Fetches {
     Mask,
     /// The CPU and the request of a function call (`struct __call_single_data`).
     Request,
-    /// The function that several CPUs are to call.
+    /// The function that several CPUs will call.
     Function,
 }
 
-/// Event, functions and what they are given, in the kernel's order.
+/// Event, functions and fetched values, in the kernel's call order.
 type Row = (&'static str, &'static [&'static str], Fetches);
 
 const REQUESTS: [Row; 3] = [
@@ -69,7 +69,7 @@ const INTERRUPTS: [Row; 3] = [
     ("calls_many", &["arch_send_call_function_ipi_mask"], Fetches::Mask),
 ];
 
-/// The registers of the first two arguments, and where a function finds who called it.
+/// The registers of the first two arguments, and the location of a function's return address.
 #[cfg(target_arch = "x86_64")]
 const REGISTERS: (&str, &str, &str) = ("%di", "%si", "$stack0");
 #[cfg(target_arch = "aarch64")]
@@ -77,13 +77,13 @@ const REGISTERS: (&str, &str, &str) = ("%x0", "%x1", "%x30");
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const REGISTERS: (&str, &str, &str) = ("%r0", "%r1", "%lr");
 
-/// Where flags and function stand in a request: a list's pointer lies before them.
+/// Offsets of flags and function in a request, after the pointer of a list.
 #[cfg(target_pointer_width = "64")]
 const IN_REQUEST: (u32, u32) = (8, 16);
 #[cfg(not(target_pointer_width = "64"))]
 const IN_REQUEST: (u32, u32) = (4, 8);
 
-/// All probes, for a machine whose CPUs have numbers up to that one.
+/// All probes, for a machine with CPU numbers up to this one.
 #[must_use]
 pub fn senders(highest_cpu: u32) -> Vec<Sender> {
     let (first, second, caller) = REGISTERS;
@@ -105,28 +105,28 @@ pub fn senders(highest_cpu: u32) -> Vec<Sender> {
             Fetches::Function => format!("function={second}:x64 callsite={caller}:x64"),
         },
     };
-    // Who asks is there before who sends: an interrupt without the reason for it would be half told.
+    // Requests precede sends: an interrupt without its reason would be incomplete.
     REQUESTS.into_iter().chain(INTERRUPTS).map(sender).collect()
 }
 
-/// Whether a system of events is a group of such probes.
+/// Whether an event system is a group of such probes.
 #[must_use]
 pub fn is_group(system: &str) -> bool {
     let number = system.strip_prefix(GROUP).and_then(|rest| rest.strip_prefix('_'));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// What a kernel tells of interrupts that CPUs send each other.
+/// What a kernel reports about interrupts between CPUs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tells {
-    /// Who sends them, by events of its own (6.4) or by probes of ours.
+    /// The senders, by its own events (6.4) or by our probes.
     pub(crate) sends: bool,
-    /// Each function that is called in one (`csd:csd_function_entry`, which 6.1 has not).
+    /// Each function called in one (`csd:csd_function_entry`, absent in 6.1).
     pub(crate) calls: bool,
 }
 
 impl Tells {
-    /// What it tells by these events.
+    /// What it reports with these events.
     pub(crate) fn of(formats: &Formats) -> Tells {
         let by_probe = |format: &events::Format| format.name == "reschedules" && is_group(&format.system);
         Tells {

@@ -1,38 +1,38 @@
-//! What happened in single gaps, piece by piece: for pictures, for `--gaps`, and for whoever wants to check the rows.
+//! Records what happened in individual gaps, piece by piece: for pictures, for `--gaps`, and to verify the rows.
 //!
-//! The rows add up what these tell one by one. While events come, a piece knows only the number of its interruption;
-//! which row that became is known when it has ended, and how long the way into and out of one usually is, at the end.
+//! The rows are the sums of these. While events arrive, a piece knows only the serial of its interruption; its row is known
+//! when the interruption has ended, and the usual length of the way in and out only at the end.
 
 use crate::gaps::{Edge, Gap, Usual, Way};
 use std::collections::{HashMap, HashSet};
 
-/// Which gaps are kept with their pieces.
+/// Which gaps to keep with their pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// None.
     #[default]
     Nothing,
-    /// From the beginning, as many as so many bytes of memory hold.
+    /// The first ones, up to this many bytes of memory.
     First(usize),
-    /// The longest, so many.
+    /// This many of the longest.
     Longest(usize),
 }
 
-/// A stretch of a gap.
+/// A piece of a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Where it begins and ends.
+    /// Its start and end.
     pub span: Gap,
-    /// Whose it is: a place in the interruptions of the same CPU. Nothing where no event accounts for it.
+    /// Its interruption: an index into the interruptions of the same CPU. `None` if no event accounts for it.
     pub row: Option<usize>,
 }
 
 /// One gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
-    /// Where it begins and ends.
+    /// Its start and end.
     pub gap: Gap,
-    /// Its pieces in the order of time, without holes.
+    /// Its pieces in order of time, without holes.
     pub pieces: Vec<Piece>,
 }
 
@@ -42,12 +42,12 @@ struct Raw {
     serial: Option<u64>,
 }
 
-/// Memory that a gap takes while it is kept, besides its pieces: what holds the gaps grows to twice their size.
+/// Memory of a gap that is kept, without its pieces: the vector of gaps grows to twice their size.
 const GAP_BYTES: usize = 2 * size_of::<(Gap, Vec<Raw>)>();
-/// That of one of its pieces, with the row of its interruption.
+/// Memory of one piece, with the row of its interruption.
 const PIECE_BYTES: usize = size_of::<Raw>() + 4 * size_of::<(u64, usize)>();
 
-/// Collects them.
+/// Collects gaps.
 #[derive(Debug, Default)]
 pub(crate) struct Stories {
     keep: Keep,
@@ -55,10 +55,10 @@ pub(crate) struct Stories {
     kept: Vec<(Gap, Vec<Raw>)>,
     /// Rows of the interruptions that have ended.
     places: HashMap<u64, usize>,
-    /// The last interruption in those that are kept.
+    /// The highest serial of an interruption in the kept gaps.
     newest: u64,
     left_out: u64,
-    /// Bytes of what is kept.
+    /// Memory of the kept gaps, in bytes.
     held: usize,
 }
 
@@ -70,7 +70,7 @@ impl Stories {
         }
     }
 
-    /// A stretch of the gap in progress, and the number of the interruption that had it.
+    /// Adds a piece of the current gap, with the serial of its interruption.
     pub(crate) fn piece(&mut self, span: Gap, serial: Option<u64>) {
         if self.keep == Keep::Nothing {
             return;
@@ -81,7 +81,7 @@ impl Stories {
         }
     }
 
-    /// The gap in progress has ended: it is what its pieces cover.
+    /// Ends the current gap, which is the range of its pieces.
     pub(crate) fn end(&mut self) {
         let (Some(first), Some(last)) = (self.now.first(), self.now.last()) else {
             return;
@@ -98,7 +98,7 @@ impl Stories {
                 self.held += bytes;
                 pieces.shrink_to_fit();
                 let serials = pieces.iter().filter_map(|piece| piece.serial);
-                // Time without events has a number that no interruption has.
+                // Time with lost events has a serial that no interruption has.
                 self.newest = serials
                     .filter(|serial| *serial != u64::MAX)
                     .fold(self.newest, u64::max);
@@ -114,12 +114,12 @@ impl Stories {
         }
     }
 
-    /// An interruption has ended and is in that row.
+    /// An interruption has ended and is counted in that row.
     pub(crate) fn named(&mut self, serial: u64, row: usize) {
         let is_kept = match self.keep {
             Keep::Nothing => false,
             Keep::Longest(_) => true,
-            // What began after the last gap that is kept is in none of them.
+            // Interruptions that started after the last kept gap are in none of them.
             Keep::First(_) => self.left_out == 0 || serial <= self.newest,
         };
         if is_kept {
@@ -142,7 +142,7 @@ impl Stories {
         self.places.retain(|serial, _| named.contains(serial));
     }
 
-    /// All in the order of time, and how many were left out.
+    /// All gaps in order of time, and the number left out.
     pub(crate) fn finish(mut self, usual: &Usual) -> (Vec<Story>, u64) {
         self.end();
         if let Keep::Longest(most) = self.keep {
@@ -157,7 +157,7 @@ impl Stories {
     }
 }
 
-/// Gives the way into and out of an interruption to it, as the rows do.
+/// Assigns the way into and out of an interruption to it, as the rows do.
 fn pieces_of(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> {
     let row = |raw: Option<&Raw>| {
         raw.and_then(|raw| raw.serial)

@@ -1,14 +1,14 @@
-//! Whose time it is: the threads of a program, as they are born, wait for a CPU and move on to another.
+//! Tracks whose time it is: the threads of a program as they are created, wait for a CPU and move to another one.
 
 use crate::question::{Follow, Victim};
 use std::collections::HashSet;
 
-/// The victim as one CPU sees it.
+/// The victim from the view of one CPU.
 #[derive(Debug)]
 pub(crate) struct Victims {
     pids: HashSet<i32>,
     follow: Follow,
-    /// Those that could run on this CPU now, and do not.
+    /// Threads that could run on this CPU now but do not.
     waiting: HashSet<i32>,
 }
 
@@ -21,7 +21,7 @@ impl Victims {
         }
     }
 
-    /// Whether threads that one of them makes join it.
+    /// Whether threads that one of them creates join it.
     pub(crate) fn grows(&self) -> bool {
         self.follow != Follow::Nobody
     }
@@ -30,7 +30,7 @@ impl Victims {
         self.pids.contains(&pid)
     }
 
-    /// Whether one of them could run here and does not.
+    /// Whether one of them could run here but does not.
     pub(crate) fn waits(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -48,7 +48,7 @@ impl Victims {
         }
     }
 
-    /// A thread was made by another.
+    /// A thread created another one.
     pub(crate) fn born(&mut self, parent: i32, child: i32, of_process: bool) {
         let joins = match self.follow {
             Follow::Nobody => false,
@@ -58,19 +58,19 @@ impl Victims {
         if joins && self.has(parent) {
             self.pids.insert(child);
         } else if self.follow != Follow::Nobody {
-            // The number of one that has ended is another thread's from now on.
+            // The number of an ended thread now belongs to another thread.
             self.pids.remove(&child);
         }
     }
 
-    /// It could run here from now on.
+    /// From now on it could run here.
     pub(crate) fn wants(&mut self, pid: i32) {
         if self.has(pid) {
             self.waiting.insert(pid);
         }
     }
 
-    /// It runs, here or elsewhere, or waits elsewhere.
+    /// It runs here or elsewhere, or waits elsewhere.
     pub(crate) fn no_longer_waits(&mut self, pid: i32) {
         self.waiting.remove(&pid);
     }

@@ -1,21 +1,21 @@
-//! Histograms of many exact buckets, gathered into a few bins of equal width on a logarithmic scale: for bars
-//! of text and for drawings.
+//! Merges the exact buckets of a histogram into a few bins of equal width on a logarithmic scale, for text bars and for
+//! drawings.
 
 /// One bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bin {
     /// Lowest value in nanoseconds.
     pub low_ns: u64,
-    /// First value that is not in it any more.
+    /// First value above the bin.
     pub high_ns: u64,
-    /// Samples.
+    /// Number of samples.
     pub count: u64,
 }
 
-/// Gathers buckets into `per_decade` bins per power of ten, without gaps between the first and the last.
+/// Merges buckets into `per_decade` bins per power of ten, without holes between the first and the last.
 ///
-/// Bounds are rounded to whole nanoseconds and merged where they fall together, so every bucket is in exactly
-/// one bin and no count is lost.
+/// Bounds are rounded to whole nanoseconds, and equal ones merged, so every bucket is in exactly one bin and no count is
+/// lost.
 pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin> {
     let values = || {
         histogram

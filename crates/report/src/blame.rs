@@ -1,4 +1,4 @@
-//! The answer of `blame` for people: per CPU how much was stolen, then who stole it, most time first, each with its cure.
+//! Formats the answer of `blame` as text: per CPU the stolen time, then its causes, most time first, each with its cure.
 
 mod program_rows;
 
@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 /// The schema of the JSON answer.
 pub const BLAME_SCHEMA: &str = "quietcore.blame/1";
 
-/// How many rows of a CPU are shown.
+/// How many rows of a CPU to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// The first ones.
@@ -89,7 +89,7 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
     }
 }
 
-/// What told of the gaps of a program, and what it cannot tell.
+/// Notes on the source of a program's gaps, and what that source cannot show.
 const fn gaps_from(from: GapsFrom) -> Option<&'static str> {
     match from {
         GapsFrom::Probe => None,
@@ -163,14 +163,14 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
 }
 
-/// What would stop them: each command once, with the most stolen time first.
+/// The cures: each command once, most stolen time first.
 pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
     let mut cures: Vec<Cure> = Vec::new();
     for row in rows.filter(|row| !row.fix.is_empty()) {
         match cures.iter_mut().find(|cure| cure.fix == row.fix) {
             Some(cure) => {
                 cure.total_ns += row.total_ns;
-                // One reason would be given for all of them.
+                // A single reason would be printed for all of them.
                 if cure.why != row.why {
                     cure.why = "";
                 }
@@ -190,7 +190,7 @@ pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cur
     cures
 }
 
-/// One cure with all that it stops.
+/// One cure with everything that it stops.
 pub(crate) struct Cure<'a> {
     pub(crate) fix: &'a str,
     pub(crate) why: &'a str,
@@ -198,11 +198,11 @@ pub(crate) struct Cure<'a> {
     names: Vec<&'a str>,
 }
 
-/// Rows that are named with one cure.
+/// Number of rows named per cure.
 const NAMED: usize = 3;
 
 impl Cure<'_> {
-    /// The names of the rows that this cure would stop, a few of them.
+    /// Names of the rows that this cure would stop, limited to a few.
     pub(crate) fn of(&self) -> String {
         let mut names: Vec<String> = self
             .names
@@ -217,13 +217,12 @@ impl Cure<'_> {
     }
 }
 
-/// Whether it is known how long it took. A counter that knows no time says nothing of it, not that there was none.
+/// Whether its time is known. A counter without times does not mean that the time was zero.
 pub(crate) fn is_timed(row: &Interruption) -> bool {
     row.confidence != Confidence::Counted || row.total_ns > 0
 }
 
-/// What part of the stolen time it is, in percent; `None` where counters alone say how often something came, and not how long it
-/// took.
+/// Its share of the stolen time, in percent; `None` if only counters report it, which have no times.
 pub(crate) fn share(total_ns: u64, cpu: &CpuAnswer) -> Option<f64> {
     (total_ns > 0).then(|| total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64)
 }

@@ -1,4 +1,4 @@
-//! Every gap by itself, with who had each piece of it: one line of JSON per gap, for other programs and for checking the rows.
+//! Writes each gap with its pieces and their culprits: one line of JSON per gap, for other programs and to verify the rows.
 
 use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Story};
 use observe::Class;
@@ -35,8 +35,8 @@ struct Last<'a> {
     left_out: u64,
 }
 
-/// The lines: times are of that clock, a part without a class is time that no event accounts for. The last line
-/// counts the gaps, and those that are not here.
+/// Writes the lines. Times are on the given clock; a piece without a class is time without an event. The last line counts
+/// the gaps, and those left out.
 #[must_use]
 pub fn blame_gaps(answer: &Answer, clock: &str) -> String {
     let mut out = String::new();
@@ -57,7 +57,7 @@ pub fn blame_gaps(answer: &Answer, clock: &str) -> String {
 }
 
 fn push(out: &mut String, line: &impl Serialize) {
-    // Nothing in these types can fail to be JSON: no maps, no foreign bytes.
+    // These types always serialise to JSON: no maps, no foreign bytes.
     if let Ok(text) = serde_json::to_string(line) {
         out.push_str(&text);
         out.push('\n');

@@ -1,5 +1,5 @@
-//! The answer of `blame` as one page: who took the CPU and what would stop it, when that was, and the longest gaps drawn
-//! with everybody who had the CPU in them.
+//! Writes the answer of `blame` as one page: what took the CPU and what would stop it, when it happened, and drawings of the
+//! longest gaps with everything that had the CPU in them.
 
 mod drawing;
 mod overview;
@@ -18,16 +18,16 @@ use measure::Environment;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("blame_page/blame_page.css");
-/// The marks of the drawings by keys.
+/// Keyboard access to the marks of the drawings.
 const SCRIPT: &str = include_str!("blame_page/told.js");
 
-/// Rows of the table; the JSON holds all.
+/// Number of table rows; the JSON contains all.
 const ROWS: usize = 24;
-/// Gaps that are drawn.
+/// Number of gaps drawn.
 const DRAWN: usize = 12;
 
-/// The page, with what tracers of the kernel told besides. All text of the machine is escaped; the JSON of the answer is inside under the name `json_name`, to be saved
-/// with one click.
+/// The page, including reports of kernel tracers. All text of the machine is escaped; the JSON of the answer is embedded under
+/// the name `json_name`, to be saved with one click.
 #[must_use]
 pub fn blame_html(
     answer: &Answer,
@@ -72,7 +72,7 @@ pub fn blame_html(
     page
 }
 
-/// The answer in one sentence.
+/// The answer, in one sentence.
 fn headline(cpu: &CpuAnswer) -> String {
     let most = cpu
         .interruptions

@@ -1,5 +1,5 @@
-//! The longest gaps on a terminal: each one as a bar of letters, one letter for everybody who had the CPU in it. Letters
-//! are told apart without colours, and by programs that know only ASCII.
+//! Draws the longest gaps on a terminal: each as a bar of letters, one letter per culprit. Letters work without colours, and in
+//! programs that support only ASCII.
 
 use crate::culprit::by;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
@@ -7,18 +7,18 @@ use crate::units::time;
 use ::blame::{CpuAnswer, Story};
 use std::fmt::Write as _;
 
-/// Columns of a bar.
+/// Width of a bar in columns.
 const BAR: u64 = 66;
-/// Gaps that are drawn.
+/// Number of gaps drawn.
 const DRAWN: usize = 3;
-/// A place that no event accounts for.
+/// A column without an event.
 const BLANK: char = '.';
-/// A place of somebody without a letter.
+/// A column of a culprit without a letter.
 const OTHERS: char = '*';
-/// One for each that is named.
+/// One letter per named culprit.
 const LETTERS: &str = "ABCDEFGH";
 
-/// Draws them; nothing where no gap was kept with its pieces.
+/// Draws the gaps; empty if no gap was kept with its pieces.
 pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     let stories = longest_of(cpu, DRAWN);
     if stories.is_empty() {
@@ -65,11 +65,11 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     }
 }
 
-/// Why the longest gap is not the longest interruption of the table, and whether every gap was kept.
+/// Why the longest gap differs from the longest interruption of the table, and whether every gap was kept.
 pub(crate) fn note(cpu: &CpuAnswer) -> String {
     let drawn = cpu.stories.iter().map(len).max();
     let longest = cpu.interruptions.iter().map(|row| row.max_ns).max();
-    // Gaps that found no room in memory are not among the stories.
+    // Gaps that did not fit into memory are not among the stories.
     let kept = match longest > drawn && cpu.stories_left_out > 0 {
         false => String::new(),
         true => format!(
@@ -82,7 +82,7 @@ pub(crate) fn note(cpu: &CpuAnswer) -> String {
     )
 }
 
-/// Who gets a letter: those with the most columns, in the order in which they come.
+/// Culprits that get a letter: those with the most columns, in order of appearance.
 fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
     let mut counts: Vec<(usize, usize)> = Vec::new();
     for row in bars.iter().flatten().flatten() {
@@ -98,7 +98,7 @@ fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
     most.into_iter().map(|(_, (row, _))| row).collect()
 }
 
-/// The longest gaps of those that were kept, longest first.
+/// The longest of the kept gaps, longest first.
 pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&Story> {
     let mut all: Vec<&Story> = cpu.stories.iter().collect();
     all.sort_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
@@ -110,7 +110,7 @@ pub(crate) const fn len(story: &Story) -> u64 {
     story.gap.end.saturating_sub(story.gap.start)
 }
 
-/// Who has most of the time of a column.
+/// The culprit with most of a column's time.
 fn most_in(story: &Story, column: u64) -> Option<usize> {
     let place = |column: u64| {
         story.gap.start + (u128::from(len(story)) * u128::from(column) / u128::from(BAR)) as u64
@@ -128,7 +128,7 @@ fn most_in(story: &Story, column: u64) -> Option<usize> {
             None => sums.push((piece.row, part)),
         }
     }
-    // Of equal ones the first.
+    // The first one of equals.
     sums.iter()
         .rev()
         .max_by_key(|(_, sum)| *sum)

@@ -1,5 +1,5 @@
-//! What tracers of the kernel tell beside the answer of `blame`: in which functions the time of the longest gaps went, and
-//! what hwlat found afterwards. The sentences are those of the screen and of the page.
+//! Formats reports of kernel tracers next to the answer of `blame`: the functions in which the time of the longest gaps was
+//! spent, and the findings of a later hwlat run. The screen and the page share these sentences.
 
 use crate::style::{counted, safe};
 use ::blame::{FunctionsReport, HwlatCpu, HwlatReport};
@@ -7,21 +7,21 @@ use machine::Nanos;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// Functions of a way that are shown, the last ones.
+/// Number of functions shown of a call chain, innermost ones.
 const SHOWN: usize = 4;
 
-/// What they told; nothing of those that nobody asked.
+/// The reports; `None` for tracers that were not requested.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Tracers<'a> {
-    /// In which functions the time went.
+    /// The functions in which the time was spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub functions: Option<&'a FunctionsReport>,
-    /// What hwlat found afterwards.
+    /// The findings of hwlat, which ran afterwards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hwlat: Option<&'a HwlatReport>,
 }
 
-/// For a screen: the functions of each gap, and what hwlat found.
+/// For a screen: the functions of each gap, and the findings of hwlat.
 #[must_use]
 pub fn tracers_text(tracers: Tracers) -> String {
     let mut text = tracers.functions.map_or_else(String::new, functions_text);
@@ -65,12 +65,12 @@ fn functions_text(told: &FunctionsReport) -> String {
     text
 }
 
-/// A time of the trace, to the microsecond: `1234.000056`.
+/// A trace timestamp, to the microsecond: `1234.000056`.
 pub(crate) fn seconds(ns: u64) -> String {
     format!("{}.{:06}", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
 }
 
-/// ` < irq_exit_rcu < sysvec_call_function_single`: the last ones first, not yet fit to be shown.
+/// ` < irq_exit_rcu < sysvec_call_function_single`: innermost first, not yet escaped.
 pub(crate) fn way(functions: &[String]) -> String {
     let mut text = String::new();
     for function in functions.iter().rev().take(SHOWN) {
@@ -82,7 +82,7 @@ pub(crate) fn way(functions: &[String]) -> String {
     text
 }
 
-/// What is to be known about the functions, without a line's end.
+/// Notes about the functions, without a line end.
 #[must_use]
 pub fn functions_note(told: &FunctionsReport) -> String {
     if let Some(why) = &told.why {
@@ -101,7 +101,7 @@ pub fn functions_note(told: &FunctionsReport) -> String {
     )
 }
 
-/// Which CPU lost how many.
+/// The number of losses per CPU.
 fn lost_of(told: &FunctionsReport) -> String {
     let each: Vec<String> = told
         .lost_of
@@ -114,7 +114,7 @@ fn lost_of(told: &FunctionsReport) -> String {
     }
 }
 
-/// What hwlat found: a sentence for each CPU, or why it did not run.
+/// The findings of hwlat: a sentence for each CPU, or why it did not run.
 pub(crate) fn hwlat_lines(told: &HwlatReport) -> Vec<String> {
     match &told.why {
         Some(why) => vec![format!("hwlat did not run: {why}")],

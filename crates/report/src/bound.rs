@@ -1,12 +1,12 @@
-//! Bounds as text, rounded outwards: an upper bound is never printed below its value, a lower bound never above it.
+//! Formats bounds as text, rounded outwards: an upper bound is never printed below its value, a lower bound never above it.
 //!
-//! `at most 1.2 us` of 1,249 ns would be false. Ordinary values are rounded to the nearest digit (`Nanos`); what is printed
-//! as an interval, as "at most" or as "at least" comes from here.
+//! `at most 1.2 us` for 1,249 ns would be false. Ordinary values are rounded to the nearest digit (`Nanos`); this module
+//! formats intervals, "at most" and "at least".
 
 use crate::units::time;
 use machine::Nanos;
 
-/// Which way a number is rounded.
+/// Rounding direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// Downwards: a lower bound.
@@ -15,17 +15,17 @@ pub(crate) enum Side {
     Upper,
 }
 
-/// A time that is at most so long: `1.3 us` of 1,249 ns.
+/// An upper bound of a time: `1.3 us` for 1,249 ns.
 pub(crate) fn at_most(ns: u64) -> String {
     time_bound(ns, Side::Upper)
 }
 
-/// A time that is at least so long: `1.2 us` of 1,249 ns.
+/// A lower bound of a time: `1.2 us` for 1,249 ns.
 pub(crate) fn at_least(ns: u64) -> String {
     time_bound(ns, Side::Lower)
 }
 
-/// A time rounded to one side. One that needs no rounding is printed as it is: `50 us`.
+/// A time rounded in one direction. An exact one is printed unchanged: `50 us`.
 pub(crate) fn time_bound(ns: u64, side: Side) -> String {
     let rounded = rounded(ns, side);
     match rounded.0 == ns {
@@ -34,7 +34,7 @@ pub(crate) fn time_bound(ns: u64, side: Side) -> String {
     }
 }
 
-/// A time that [`Nanos`] prints without rounding it again, with two significant digits or more.
+/// A time that [`Nanos`] prints without further rounding, with two significant digits or more.
 pub(crate) fn rounded(ns: u64, side: Side) -> Nanos {
     let step = match ns {
         0..1_000 => 1,
@@ -49,7 +49,7 @@ pub(crate) fn rounded(ns: u64, side: Side) -> Nanos {
     Nanos(steps.saturating_mul(step))
 }
 
-/// A number with so many significant digits, rounded to one side.
+/// A number with this many significant digits, rounded in one direction.
 pub(crate) fn number_bound(value: f64, digits: i32, side: Side) -> String {
     if value <= 0.0 || !value.is_finite() {
         return value.to_string();
@@ -60,14 +60,14 @@ pub(crate) fn number_bound(value: f64, digits: i32, side: Side) -> String {
         _ => value / 10_f64.powi(-places),
     };
     let scaled = scale(value, -last_digit);
-    // What a division leaves over behind the fifteenth digit is no reason for another step.
+    // The remainder of a division after the fifteenth digit must not cause another step.
     let steps = match side {
         Side::Lower => (scaled + scaled * 1e-14).floor(),
         Side::Upper => (scaled - scaled * 1e-14).ceil(),
     };
     let rounded = scale(steps, last_digit);
     if (0.001..1_000.0).contains(&rounded) {
-        // One step up may have made it a digit longer.
+        // The step up may have added a digit.
         let last_digit = (rounded * (1.0 + 1e-12)).log10().floor() as i32 - (digits - 1);
         format!("{rounded:.*}", usize::try_from(-last_digit).unwrap_or(0))
     } else {

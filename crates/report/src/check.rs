@@ -1,4 +1,4 @@
-//! `check`: what is wanted, what was found, what it was seen by, and the verdict; as text, JSON and JUnit.
+//! Formats `check`: the intended state, the findings, the evidence and the verdict, as text, JSON and JUnit.
 
 use crate::Length;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
@@ -11,15 +11,15 @@ use std::fmt::Write as _;
 /// The schema of the document.
 pub const CHECK_SCHEMA: &str = "quietcore.check/1";
 
-/// Everything that `check` tells.
+/// The complete result of `check`.
 pub struct Checked<'a> {
     /// `live` or `captured`.
     pub origin: &'static str,
-    /// What is wanted.
+    /// The intended state.
     pub intention: &'a Intention,
-    /// What was found of it.
+    /// The findings.
     pub judged: &'a Judged,
-    /// How long was looked, in nanoseconds; `None` where nobody counted.
+    /// The observation time, in nanoseconds; `None` if nothing was counted.
     pub window_ns: Option<u64>,
     /// What could not be read, one line each.
     pub unread: &'a [String],
@@ -83,10 +83,10 @@ pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
     }
 }
 
-/// Lines of evidence that are printed of one finding before the rest is only counted.
+/// Evidence lines printed per finding; the rest is only counted.
 const SHOWN: usize = 3;
 
-/// What a terminal shows of a check.
+/// Formats a check for a terminal.
 #[must_use]
 pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
     let mut text = String::new();
@@ -244,7 +244,7 @@ fn verdict(checked: &Checked) -> String {
     }
 }
 
-/// The findings as JUnit: each layer is a test case for each partition, and fails with its findings from `threshold` on.
+/// The findings as JUnit: each layer is a test case per partition, and fails if it has findings of at least `threshold`.
 #[must_use]
 pub fn check_junit(checked: &Checked, threshold: Level) -> String {
     let mut cases = String::new();
@@ -323,7 +323,7 @@ fn failure(cases: &mut String, one: &CheckFinding) {
     );
 }
 
-/// Text inside XML: a line end stays, other control characters become visible, because XML 1.0 has no form for them.
+/// Text inside XML: line ends stay, other control characters become visible, because XML 1.0 cannot represent them.
 fn xml(text: &str) -> String {
     text.lines()
         .map(crate::page::escape::html)

@@ -1,5 +1,5 @@
-//! A comparison as one page: what the repetitions show in words, every set's distribution over the others, the numbers of each
-//! two, and where machines and runs differ. Nothing is called better or worse but by `compare`.
+//! Writes a comparison as one page: what the repetitions show in words, the overlaid distributions of all sets, the numbers of
+//! each pair, and the differences between machines and runs. Only `compare` calls anything better or worse.
 
 use crate::page;
 use crate::page::escape::{html, unit};
@@ -14,16 +14,16 @@ use compare::Verdict;
 use formats::Kind;
 use std::fmt::Write as _;
 
-/// What is on the page.
+/// Content of the page.
 #[derive(Clone, Copy)]
 pub struct ComparePage<'a> {
-    /// All files, those of a set together.
+    /// All files, grouped by set.
     pub files: &'a [Compared],
-    /// Each set: what it is called, and how many of the files are its own, in their order.
+    /// Each set: its name, and its number of files, in their order.
     pub sets: &'a [(String, usize)],
-    /// What every other set shows beside the first; none where no set has repetitions.
+    /// What every other set shows compared with the first; empty if no set has repetitions.
     pub verdicts: &'a [compare::Compared],
-    /// What was required.
+    /// The requirements.
     pub judged: &'a [Judged],
     /// All numbers, to be saved with one click.
     pub json: Option<&'a [u8]>,
@@ -122,7 +122,7 @@ fn headline(verdicts: &[compare::Compared]) -> String {
     }
 }
 
-/// What repetitions of one set show, in a sentence.
+/// What the repetitions of one set show, in one sentence.
 fn summary(one: &compare::Compared) -> String {
     if one.withheld.is_some() {
         return cautions(one).into_iter().next().unwrap_or_default();
@@ -150,7 +150,7 @@ fn summary(one: &compare::Compared) -> String {
     }
 }
 
-/// Single files: how far their quantiles surely are from each other.
+/// Single files: the certain minimum distance of their quantiles.
 fn single(page: &mut String, files: &[Compared]) {
     let found = differences(files);
     if found.is_empty() {
@@ -200,7 +200,7 @@ fn required(page: &mut String, judged: &[Judged]) {
     page.push_str("</tbody></table></div>\n</section>\n");
 }
 
-/// What differs between the machines or the ways of measuring, each set in a column; what may be the reason is marked.
+/// Differences between the machines or the measuring methods, one column per set; possible reasons are marked.
 fn environments(page: &mut String, compared: &ComparePage) {
     page.push_str("<section>\n<h2>Where the machines or the runs differ</h2>\n");
     let found = environment(compared.files);
@@ -223,7 +223,7 @@ fn environments(page: &mut String, compared: &ComparePage) {
                 own.dedup();
                 columns.push(own);
             }
-            // The same in all runs of a set, and not in those of another: it may be why they differ.
+            // Constant within each set but different between sets: it may explain the difference.
             let may_be = columns.iter().all(|own| own.len() == 1);
             let _ = write!(page, "<tr><th scope=\"row\">{}</th>", html(&fact.name));
             for own in columns {
@@ -238,7 +238,7 @@ fn environments(page: &mut String, compared: &ComparePage) {
     page.push_str("</section>\n");
 }
 
-/// What the files tell and what is the same in all of them.
+/// Facts that are the same in all files.
 fn same(page: &mut String, files: &[Compared], differing: &[comparison::Fact]) {
     let Some((first, others)) = files.split_first() else {
         return;

@@ -1,4 +1,4 @@
-//! `cpus`: a set of CPUs in every notation.
+//! Formats `cpus`: a set of CPUs in every notation.
 
 use machine::CpuSet;
 use serde::Serialize;
@@ -12,16 +12,16 @@ pub struct CpusReport {
     pub expression: String,
     /// The set as a list.
     pub list: CpuSet,
-    /// The set as a hexadecimal mask, as the kernel takes it: groups of eight digits.
+    /// The set as a hexadecimal mask in the kernel's format: groups of eight digits.
     pub mask: String,
     /// Number of CPUs.
     pub count: usize,
-    /// Those of them that are online; `None` where the machine does not tell.
+    /// Those that are online; `None` if the machine does not report it.
     pub online: Option<CpuSet>,
 }
 
 impl CpusReport {
-    /// Of an evaluated expression.
+    /// Formats an evaluated expression.
     #[must_use]
     pub fn new(expression: &str, cpus: &CpuSet, online: &CpuSet) -> CpusReport {
         CpusReport {
@@ -34,7 +34,7 @@ impl CpusReport {
         }
     }
 
-    /// Three lines for people.
+    /// Three lines of text.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(

@@ -1,4 +1,4 @@
-//! A culprit in words: the thread or interrupt, and the way from there to the CPU.
+//! Formats a culprit: the thread or interrupt, and the chain from there to the CPU.
 
 use crate::style::{grouped, safe};
 use ::blame::{Culprit, Link};

@@ -1,4 +1,4 @@
-//! `diff`: what changed, grouped by how much it matters to the isolated CPUs.
+//! Formats `diff`: what changed, grouped by importance for the isolated CPUs.
 
 use crate::Length;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
@@ -21,7 +21,7 @@ struct Document<'a> {
 /// Writes the JSON document `quietcore.diff/1`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: DIFF_SCHEMA,
@@ -31,10 +31,10 @@ pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Changes of one sort that are printed before the rest is only counted.
+/// Changes of one sort that are printed; the rest is only counted.
 const ALIKE: usize = 4;
 
-/// What a terminal shows of a comparison of two machines.
+/// Formats a comparison of two machines for a terminal.
 #[must_use]
 pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
     let mut text = String::new();
@@ -90,7 +90,7 @@ pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
 fn sort(text: &mut String, alike: &[&Difference], length: Length) {
     let shown = match length {
         Length::Whole => alike.len(),
-        // One line less is not worth a line that says so.
+        // Omitting one line would save nothing, because a line must say so.
         Length::Short if alike.len() == ALIKE + 1 => alike.len(),
         Length::Short => ALIKE,
     };

@@ -1,5 +1,5 @@
-//! `explain`: what one word means, from the tables that the rest of the product runs on, and what is wrong with a
-//! boot line.
+//! Implements `explain`: the meaning of a word, from the tables that the rest of the product uses, and the errors in a boot
+//! line.
 
 mod errors;
 mod line;
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 /// The schema of both documents.
 pub const EXPLAIN_SCHEMA: &str = "quietcore.explain/1";
 
-/// What one word means. A word may have several.
+/// The meaning of a word. A word may have several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
@@ -35,7 +35,7 @@ pub struct Entry {
 /// A labelled sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Part {
-    /// What it is about.
+    /// Its subject.
     pub label: &'static str,
     /// The sentence.
     pub text: String,
@@ -61,7 +61,7 @@ impl Entry {
     }
 }
 
-/// What a terminal shows of these entries.
+/// Formats these entries for a terminal.
 #[must_use]
 pub fn explain_text(entries: &[Entry], style: Style) -> String {
     let mut text = String::new();
@@ -81,7 +81,7 @@ pub fn explain_text(entries: &[Entry], style: Style) -> String {
     text
 }
 
-/// Text of a table as a sentence.
+/// Formats text of a table as a sentence.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
@@ -89,7 +89,7 @@ pub(super) fn sentence(text: &str) -> String {
         .map(|letter| letter.to_uppercase().to_string())
         .unwrap_or_default();
     let end = if text.ends_with('.') { "" } else { "." };
-    // A name of the kernel keeps its spelling.
+    // Kernel names keep their spelling.
     let word = text.split([' ', ',', ':']).next().unwrap_or_default();
     if word.contains(['_', '=', '.', '/']) || word.chars().skip(1).any(char::is_uppercase) {
         return format!("{text}{end}");

@@ -1,8 +1,7 @@
-//! A plan in the words of others: a shell script, systemd units, a `cgconfig.conf`, a TuneD profile.
+//! Exports a plan in other formats: a shell script, systemd units, a `cgconfig.conf`, a TuneD profile.
 //!
-//! For machines that shall not have quietcore, or where something else is in charge. Each form is one file here and
-//! one line in [`EXPORTS`]. What a form cannot do stands in its text as a comment, and nowhere is it left out
-//! silently.
+//! For machines without quietcore, or on which another tool manages tuning. Each format is one file here and one line in
+//! [`EXPORTS`]. What a format cannot express appears as a comment in its text; nothing is omitted silently.
 
 mod cgconfig;
 mod quote;
@@ -20,12 +19,12 @@ use std::io::{self, Write};
 /// The schema of the document.
 pub const EXPORT_SCHEMA: &str = "quietcore.export/1";
 
-/// What is exported, and where it comes from.
+/// What is exported, and its origin.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// What was wanted.
+    /// The intent.
     pub intent: &'a Intent,
     /// The machine that the plan is for.
     pub machine: &'a Machine,
@@ -34,12 +33,12 @@ pub struct Subject<'a> {
 /// One file of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExportedFile {
-    /// Where it belongs; a relative path may stand anywhere.
+    /// Its path; a relative one may be placed anywhere.
     pub path: String,
-    /// Its permissions; in JSON as octal text: `0755` for what is run.
+    /// Its permissions; in JSON as octal text: `0755` for executables.
     #[serde(serialize_with = "octal")]
     pub mode: u32,
-    /// What is in it.
+    /// Its content.
     pub content: String,
 }
 
@@ -47,7 +46,7 @@ fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{mode:04o}"))
 }
 
-/// Why a plan has no such form, and what to do instead.
+/// Why a plan cannot be exported in a format, and what to do instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Unfit {
@@ -57,17 +56,17 @@ pub struct Unfit {
     pub next: String,
 }
 
-/// A form that a plan can be exported in.
+/// An export format.
 pub struct ExportForm {
-    /// What `--export` calls it.
+    /// Its name for `--export`.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A description, in one sentence.
     pub about: &'static str,
     /// Writes it.
     pub write: fn(&Subject) -> Result<Vec<ExportedFile>, Unfit>,
 }
 
-/// Every form.
+/// Every format.
 pub const EXPORTS: &[&ExportForm] = &[&shell::FORM, &systemd::FORM, &cgconfig::FORM, &tuned::FORM];
 
 #[derive(Serialize)]
@@ -80,7 +79,7 @@ struct Document<'a> {
 /// Writes the JSON document `quietcore.export/1`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn export_json(form: &ExportForm, files: &[ExportedFile], out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: EXPORT_SCHEMA,
@@ -91,8 +90,8 @@ pub fn export_json(form: &ExportForm, files: &[ExportedFile], out: &mut dyn Writ
     out.write_all(b"\n")
 }
 
-/// The files one after the other, each under a line with its path; a single file stands alone, so that it can be
-/// sent straight into one.
+/// The files one after the other, each under a line with its path; a single file is printed alone, so that it can be
+/// redirected into a file.
 #[must_use]
 pub fn export_text(files: &[ExportedFile]) -> String {
     match files {
@@ -114,7 +113,7 @@ impl<'a> Subject<'a> {
         self.machine.cgroups.cpuset.as_ref()
     }
 
-    /// For whom the isolated CPUs are, as the first words of an exported file.
+    /// The purpose of the isolated CPUs, which starts an exported file.
     fn promise(&self) -> String {
         let head = format!(
             "CPU {} for partition `{}`",
@@ -126,13 +125,13 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The changes that are made now, in their order.
+    /// The immediate changes, in order.
     fn changes(&self) -> impl DoubleEndedIterator<Item = &'a Change> {
         let changes = self.plan.changes.iter();
         changes.filter(|change| change.kind == ChangeKind::Runtime)
     }
 
-    /// Memory nodes of the partition, where the plan names them.
+    /// Memory nodes of the partition, if the plan names them.
     fn memory_nodes(&self) -> Option<&'a str> {
         let ours = |path: &str| {
             let set = path.rsplit('/').nth(1).unwrap_or_default();
@@ -145,7 +144,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The same intent as arguments of `quietcore apply`. Those that are no plain words are quoted.
+    /// The same intent as arguments of `quietcore apply`, quoted if necessary.
     fn arguments(&self, quote: fn(&str) -> String) -> Vec<String> {
         let profile = serde_json::to_value(self.intent.profile);
         let profile = profile.ok().and_then(|word| word.as_str().map(str::to_owned));
@@ -177,7 +176,7 @@ impl<'a> Subject<'a> {
         arguments
     }
 
-    /// What the user should know, as comment lines: the boot line, changes for the next boot, findings.
+    /// Notes for the user, as comment lines: the boot line, changes for the next boot, findings.
     fn notes(&self) -> String {
         let mut text = String::new();
         if let Some(line) = &self.plan.boot_line {
@@ -205,7 +204,7 @@ impl<'a> Subject<'a> {
 
 /// A text as comment lines; foreign names in it cannot end the comment.
 fn comment(text: &str) -> String {
-    // In a comment a backslash is one character like others.
+    // In a comment a backslash has no special meaning.
     let lines = wrap(&safe(text).replace("\\\\", "\\"), 0, 108);
     lines.lines().map(|line| format!("# {line}\n")).collect()
 }

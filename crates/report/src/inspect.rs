@@ -1,4 +1,4 @@
-//! `inspect`: what a machine is built of and what isolates what, as a screen and as JSON.
+//! Implements `inspect`: the hardware of a machine and its isolation, as a screen and as JSON.
 
 mod drawing;
 mod interrupts;
@@ -13,33 +13,33 @@ use machine::{CpuSet, Machine, Preemption, Version};
 use root::Origin;
 use std::io::{self, Write};
 
-/// Which parts of a machine are shown, and for which CPUs.
+/// Which parts of a machine to show, and for which CPUs.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     /// Shows the tasks.
     pub tasks: Part,
     /// Shows the interrupts.
     pub interrupts: Part,
-    /// Only these CPUs and what concerns them; `None` is all.
+    /// Only these CPUs and what concerns them; `None` means all.
     pub cpus: Option<CpuSet>,
-    /// The process that looks, which does not make its CPU busy.
+    /// The inspecting process, which does not make its CPU busy.
     pub own_pid: Option<u32>,
 }
 
 /// Whether a part is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
-    /// It is left out.
+    /// Omitted.
     #[default]
     Left,
-    /// It is shown, but long lists are cut; the rest is counted.
+    /// Shown, but long lists are cut; the rest is counted.
     Shown,
-    /// All of it is shown.
+    /// Shown completely.
     Whole,
 }
 
 impl Part {
-    /// Rows of a list that are shown.
+    /// Number of list rows shown.
     fn rows(self) -> usize {
         match self {
             Part::Left => 0,
@@ -52,7 +52,7 @@ impl Part {
 /// Writes the JSON document `quietcore.inspect/1`, streaming.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn inspect_json(machine: &Machine, view: &View, out: &mut dyn Write) -> io::Result<()> {
     json::write(machine, view, out)
 }
@@ -60,7 +60,7 @@ pub fn inspect_json(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
 /// Writes the screen: at most 80 columns.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
     headline(machine, style, out)?;
     if view.tasks == Part::Left && view.interrupts == Part::Left {
@@ -77,7 +77,7 @@ pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     unreadable(machine, style, out)
 }
 
-/// Every CPU that something takes away from the rest of the machine, as far as the machine tells.
+/// All isolated CPUs, by any mechanism that the machine reports.
 #[must_use]
 pub fn isolated_cpus(machine: &Machine) -> CpuSet {
     let isolation = &machine.isolation;
@@ -97,7 +97,7 @@ pub fn isolated_cpus(machine: &Machine) -> CpuSet {
         .fold(known, |all, set| all.or(set))
 }
 
-/// The CPUs that a list of tasks or interrupts is about: those asked for, else the isolated ones, else all.
+/// The CPUs for a list of tasks or interrupts: the requested ones, else the isolated ones, else all.
 fn subject_cpus(machine: &Machine, view: &View) -> (CpuSet, &'static str) {
     let isolated = isolated_cpus(machine);
     match &view.cpus {

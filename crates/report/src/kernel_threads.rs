@@ -1,20 +1,20 @@
-//! The one table of well-known kernel threads: what each does on a CPU, and whether and how it can be kept away.
+//! Describes well-known kernel threads: what each does on a CPU, and whether and how it can be moved away.
 //!
-//! Names are those of `kernel/kthread.c` users as `/proc/PID/comm` shows them. Facts:
+//! Names are those in `/proc/PID/comm`, from users of `kernel/kthread.c`. Facts:
 //! `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `kernel/workqueue.c`, `kernel/rcu/tree_nocb.h`.
 
 mod table;
 
 pub use table::KERNEL_THREADS;
 
-/// Whether a kernel thread can be kept away from a CPU.
+/// Whether a kernel thread can be moved away from a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moving {
     /// It belongs to its CPU and cannot be moved.
     Bound,
-    /// Its affinity can be set like that of any task.
+    /// Its affinity can be changed like that of any task.
     Free,
-    /// It runs where something else says: an interrupt's affinity, a mask of workqueues.
+    /// Another setting determines where it runs: an interrupt's affinity, a mask of workqueues.
     Follows,
 }
 
@@ -27,13 +27,13 @@ pub struct KernelThread {
     pub what: &'static str,
     /// Whether it can be moved.
     pub moving: Moving,
-    /// How it is kept quiet or away.
+    /// How to keep it quiet or move it away.
     pub cure: &'static str,
-    /// Which kernels have it; empty for all of them.
+    /// Which kernels have it; empty for all.
     pub only: &'static str,
 }
 
-/// The cure of a thread that is harmless anywhere else.
+/// The cure of a thread that is harmless on any other CPU.
 pub(crate) const KEEP: &str = "keep it on housekeeping CPUs";
 /// The row for a thread's name.
 #[must_use]
@@ -43,7 +43,7 @@ pub fn kernel_thread(comm: &str) -> Option<&'static KernelThread> {
         .find(|row| matches(row.pattern.as_bytes(), comm.as_bytes()))
 }
 
-/// Whether a name has the form of a pattern. A pattern has at most one `*`, at its end, so this is linear.
+/// Whether a name matches a pattern. A pattern has at most one `*`, at its end, so this is linear.
 fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
     while let Some((&letter, rest)) = pattern.split_first() {
         match letter {

@@ -1,4 +1,4 @@
-//! What people and programs are shown: model in, text, JSON or HTML bytes out. Pure: no files, no printing.
+//! Formats all output for people and programs: model in, text, JSON or HTML bytes out. Pure: no files, no printing.
 
 mod bins;
 mod blame;

@@ -1,4 +1,4 @@
-//! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
+//! Formats a measurement as text: one table, one small histogram per CPU, and the limits of the numbers.
 
 mod accounts;
 mod bars;
@@ -17,13 +17,13 @@ use machine::Policy;
 use measure::{Kind, Level, Measurement, Note, ThreadResult, condition_words};
 use std::fmt::Write as _;
 
-/// Whether histograms are drawn below the table.
+/// Whether to draw histograms below the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Histograms {
     /// They are.
     #[default]
     Drawn,
-    /// The table must do.
+    /// Only the table.
     Left,
 }
 
@@ -84,7 +84,7 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     text
 }
 
-/// Why a measurement does not represent the machine, in a few words each; `None` where nothing of the kind was seen.
+/// Why a measurement does not represent the machine, in a few words each; `None` if no such reason was found.
 fn not_representative(measurement: &Measurement) -> Option<String> {
     if measurement.not_representative.is_empty() {
         return None;
@@ -207,7 +207,7 @@ fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
     text
 }
 
-/// Notes of a measurement with what to do about them.
+/// Notes of a measurement, with what to do about them.
 pub(crate) fn notes_text(notes: &[Note], style: Style) -> String {
     let mut text = String::new();
     for note in notes {

@@ -1,6 +1,6 @@
-//! What all pages share. A page is one file that needs nothing else: style and drawings inside, no network. Its one script zooms
-//! drawings and tells their values by keys, and nothing but that is lost without it. It is read on paper and on a phone as well,
-//! light and dark.
+//! Provides what all pages share. A page is one self-contained file: style and drawings embedded, no network. Its one script zooms
+//! drawings and shows their values by keyboard; everything else works without it. The page also works on paper and on a phone,
+//! in light and dark mode.
 
 pub(crate) mod curves;
 pub(crate) mod escape;
@@ -16,10 +16,10 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page/page.css");
 
-/// CPUs whose tables and strips are shown; the JSON holds all.
+/// Number of CPUs whose tables and strips are shown; the JSON contains all.
 pub(crate) const CPUS: usize = 16;
 
-/// Everything in front of the content, with style of the page's own.
+/// Everything before the content, with the page's own style.
 pub(crate) fn head(page: &mut String, title: &str, style: &str) {
     let _ = write!(
         page,
@@ -31,13 +31,13 @@ pub(crate) fn head(page: &mut String, title: &str, style: &str) {
     );
 }
 
-/// Everything behind it, with the one script that the page has.
+/// Everything after the content, with the page's only script.
 pub(crate) fn end(page: &mut String, script: &str) {
     let _ = writeln!(page, "<script>\n{script}</script>");
     page.push_str("</main>\n</body>\n</html>\n");
 }
 
-/// Who made the page, and all its numbers as a file to be saved with one click.
+/// The page's generator, and all its numbers as a file to be saved with one click.
 pub(crate) fn footer(page: &mut String, tool_version: &str, name: &str, json: Option<&[u8]>) {
     let _ = write!(page, "<footer>quietcore {}", html(tool_version));
     if let Some(json) = json {
@@ -51,7 +51,7 @@ pub(crate) fn footer(page: &mut String, tool_version: &str, name: &str, json: Op
     page.push_str("</footer>\n");
 }
 
-/// What limits the numbers, each thing once on the page.
+/// Limits of the numbers, without duplicates.
 pub(crate) fn notes<'a>(page: &mut String, notes: impl Iterator<Item = &'a Note>, mut said: Vec<&'a Note>) {
     for note in notes {
         if said.contains(&note) {
@@ -86,7 +86,7 @@ pub(crate) fn finding(page: &mut String, level: Level, subject: &str, message: &
     page.push_str("</div>\n");
 }
 
-/// The machine, between facts of the page's own.
+/// The machine, with the page's own facts before and after.
 pub(crate) fn environment(
     page: &mut String,
     environment: &Environment,
@@ -102,7 +102,7 @@ pub(crate) fn environment(
     page.push_str("</dl>\n</section>\n");
 }
 
-/// The machine, in names and values; a value that is empty is one that is known to be none.
+/// The machine, as names and values; an empty value means "known to be none".
 pub(crate) fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
     let preemption = environment.preemption.map(|model| {
         let name = preemption_name(Some(model));

@@ -1,4 +1,4 @@
-//! `plan`: what would be done, as a screen and as JSON. `apply --dry-run` prints the same.
+//! Formats `plan`: the planned changes, as a screen and as JSON. `apply --dry-run` prints the same.
 
 mod changes;
 
@@ -22,7 +22,7 @@ struct Document<'a> {
 /// Writes the JSON document `quietcore.plan/1`.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(
         &mut *out,
@@ -34,7 +34,7 @@ pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Changes of one knob that are printed before the rest is only counted.
+/// Changes of one knob that are printed; the rest is only counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Length {
     /// The first of many similar ones.
@@ -44,7 +44,7 @@ pub enum Length {
     Whole,
 }
 
-/// The screen: per knob what it is for, each change with before and after, why, and how it is taken back.
+/// The screen: the purpose of each knob, each change with before and after, the reason, and how it is undone.
 #[must_use]
 pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
     let mut text = String::new();
@@ -98,7 +98,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
     text
 }
 
-/// Who has the isolated CPUs after the changes: one owner alone, or also others, which are named.
+/// The owners of the isolated CPUs after the changes: one owner alone, or also others, which are named.
 #[must_use]
 pub fn promise(plan: &Plan) -> String {
     let cpus = &plan.isolated;
@@ -108,8 +108,8 @@ pub fn promise(plan: &Plan) -> String {
     }
 }
 
-/// Why the isolated CPUs are not for one owner alone after the changes: no partition, or cpusets of other owners
-/// that keep them. `None` where they are.
+/// Why several owners share the isolated CPUs after the changes: no partition, or cpusets of other owners that keep
+/// them. `None` for a single owner.
 #[must_use]
 pub fn company(plan: &Plan) -> Option<String> {
     if has_no_partition(plan) {
@@ -139,16 +139,16 @@ pub fn company(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Owners that a headline names before the rest is only counted.
+/// Owners that a headline names; the rest is only counted.
 const NAMED: usize = 3;
 
-/// Whether the plan makes no partition, because the machine cannot or the intent leaves it out.
+/// Whether the plan creates no partition, because the machine does not support it or the intent omits it.
 fn has_no_partition(plan: &Plan) -> bool {
     let cannot = |finding: &Finding| matches!(finding.id.as_str(), "no-cpuset" | "cpuset-read-only");
     plan.without.iter().any(|knob| knob == "cpuset_partition") || plan.findings.iter().any(cannot)
 }
 
-/// Findings with their fixes; empty text where there are none.
+/// Findings with their fixes; empty text if there are none.
 #[must_use]
 pub fn findings_text(findings: &[Finding], style: Style) -> String {
     let mut text = String::new();
@@ -187,7 +187,7 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
     text
 }
 
-/// Changes by knob, in the order of their first change. A change's id begins with the knob's name.
+/// Changes by knob, in the order of their first change. A change's id starts with the knob's name.
 pub(crate) fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
     let mut groups: Vec<(&str, Vec<&Change>)> = Vec::new();
     for change in &plan.changes {
@@ -200,7 +200,7 @@ pub(crate) fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
     groups
 }
 
-/// The profile, and what the user added to it and left out.
+/// The profile, and the user's additions and omissions.
 fn taken(plan: &Plan) -> String {
     let mut text = format!("profile {}", format!("{:?}", plan.profile).to_lowercase());
     let by_name = plan.knobs.iter().filter(|knob| knob.because == Because::Name);
@@ -219,7 +219,7 @@ fn taken(plan: &Plan) -> String {
     text
 }
 
-/// Knobs that were taken and change nothing, for those who look for them.
+/// Selected knobs that change nothing, so that users find them.
 fn nothing_to_do(plan: &Plan, style: Style) -> String {
     let mut text = String::new();
     let lists = [
@@ -241,7 +241,7 @@ fn nothing_to_do(plan: &Plan, style: Style) -> String {
     text
 }
 
-/// The part of the plan's screen about the choice.
+/// The part of the plan's screen about the selection.
 fn choice_text(choice: &Choice, style: Style) -> String {
     let mut text = String::new();
     let head = format!("Why CPU {}", choice.cpus);

@@ -1,4 +1,4 @@
-//! `prove`: the whole story of one isolation, for a terminal and as one page.
+//! Formats `prove`: the complete report on one isolation, for a terminal and as one page.
 
 mod page;
 mod sections;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// The schema of [`Story`] as JSON.
 pub const PROVE_SCHEMA: &str = "quietcore.prove/1";
 
-/// Everything that `prove` did and found: the JSON `quietcore.prove/1`. What was not done is `None`.
+/// Everything that `prove` did and found: the JSON `quietcore.prove/1`. `None` if a step was not done.
 #[derive(Clone, Debug, Serialize)]
 pub struct Story {
     /// [`PROVE_SCHEMA`].
@@ -29,35 +29,35 @@ pub struct Story {
     pub started_at: String,
     /// The machine.
     pub environment: Environment,
-    /// CPUs that were asked for, or chosen.
+    /// The requested or selected CPUs.
     pub cpus: CpuSet,
-    /// Why these.
+    /// Why they were selected.
     pub cpus_why: String,
-    /// CPUs that were isolated in the end; empty when none could be.
+    /// CPUs that were finally isolated; empty if none could be.
     pub isolated: CpuSet,
-    /// CPUs that kept everything else.
+    /// CPUs for everything else.
     pub housekeeping: CpuSet,
-    /// What was done, in order.
+    /// The steps, in order.
     pub steps: Vec<Step>,
-    /// As the machine was.
+    /// The machine in its original state.
     pub before: Option<Phase>,
-    /// While the CPUs were isolated.
+    /// The machine while the CPUs were isolated.
     pub during: Option<Phase>,
-    /// What was to be changed; `None` when it could not even be planned.
+    /// The planned changes; `None` if planning failed.
     pub plan: Option<Plan>,
-    /// What was changed.
+    /// The changes made.
     pub entries: Vec<Entry>,
-    /// What still arrived on each isolated CPU.
+    /// Interruptions that still arrived on each isolated CPU.
     pub residue: Vec<Residue>,
-    /// What could not be done, and what would be needed.
+    /// What could not be done, and its requirements.
     pub could_not: Vec<Finding>,
-    /// Whether the machine is as before; `None` when nothing was changed or it could not be told.
+    /// Whether the machine is as before; `None` if nothing was changed or the state is unknown.
     pub restored: Option<Restored>,
-    /// The outcome in one or two sentences.
+    /// The result in one or two sentences.
     pub verdict: String,
     /// Exit status of the verb.
     pub exit_status: u8,
-    /// Whether the processor is emulated in software: then there is no verdict about times.
+    /// Whether the processor is emulated in software: then there is no verdict on times.
     pub emulated: bool,
 }
 
@@ -66,23 +66,23 @@ pub struct Story {
 pub struct Step {
     /// `measure before`, `isolate` ...
     pub name: String,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What was done, or why not.
+    /// The action, or why it was not done.
     pub detail: String,
     /// How long it took, in nanoseconds.
     pub duration_ns: u64,
 }
 
-/// How a step ended.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// As planned.
     Done,
-    /// It was tried and did not work.
+    /// It failed.
     Failed,
-    /// It was not tried.
+    /// It was skipped.
     Skipped,
 }
 
@@ -93,9 +93,9 @@ pub struct Phase {
     pub latency: Option<Measurement>,
     /// Noise.
     pub noise: Option<Measurement>,
-    /// Counters over the noise measurement, where one CPU is fully used by one program.
+    /// Counters over the noise measurement, during which one program fully uses each CPU.
     pub activity: Option<Activity>,
-    /// What ran meanwhile, in words: `none`, `cpu, memory, system calls and wake-ups on CPU 0`.
+    /// The load during the measurement, in words: `none`, `cpu, memory, system calls and wake-ups on CPU 0`.
     pub load: String,
 }
 
@@ -106,28 +106,28 @@ pub struct Entry {
     pub seq: u64,
     /// Identifier of the change.
     pub change: String,
-    /// What was there.
+    /// The previous value.
     pub before: Option<String>,
-    /// What is there now.
+    /// The current value.
     pub after: Option<String>,
     /// `done`, `already`, `refused: ...`.
     pub outcome: String,
 }
 
-/// Whether undo gave everything back.
+/// Whether undo restored everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
-    /// Whether it is equal.
+    /// Whether the states are equal.
     pub equal: bool,
-    /// What is not.
+    /// The differences.
     pub differences: Vec<String>,
 }
 
 impl Story {
-    /// The story as JSON bytes.
+    /// The report as JSON bytes.
     ///
     /// # Errors
-    /// [`serde_json::Error`] when a number is not finite.
+    /// [`serde_json::Error`] if a number is not finite.
     pub fn json(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(self)
     }

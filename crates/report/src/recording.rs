@@ -1,4 +1,4 @@
-//! What a file of any tool says, for people and as JSON: one table of quantiles, what else is known, and what the file
+//! Formats a file of any tool, as text and as JSON: one table of quantiles, other facts, and the samples that the file
 //! lost.
 
 pub(crate) mod comparison;
@@ -67,7 +67,7 @@ pub(crate) fn title(recording: &Recording) -> String {
     format!("{}{version}: {kind}, {unit}", safe(&recording.tool))
 }
 
-/// How the numbers of the table are to be read.
+/// How to read the numbers of the table.
 fn reading(recording: &Recording) -> String {
     let widest = recording
         .series
@@ -139,7 +139,7 @@ pub(crate) fn row(recording: &Recording, series: &Series) -> String {
     for share in SHARES.iter().filter(|share| **share != 0.9) {
         let value = match best_quantile(series, *share) {
             Some(span) => span_text(span),
-            // What the tool computed itself is better than nothing.
+            // The tool's own value is the fallback.
             None => stated(series, *share).map_or_else(|| "-".to_owned(), short),
         };
         let _ = write!(text, " {value:>8}");
@@ -163,13 +163,13 @@ fn stated(series: &Series, share: f64) -> Option<u64> {
     known.map(|(_, value)| *value).or(median)
 }
 
-/// The largest sample, as the file states it or as its last bucket says.
+/// The largest sample, as stated in the file or as bounded by its last bucket.
 pub(crate) fn largest(series: &Series) -> Option<u64> {
     let last = series.buckets.last().filter(|_| series.overflow == Some(0));
     series.stated.max_ns.or(last.map(|bucket| bucket.low_ns))
 }
 
-/// A value, with `>` where it was above the histogram, and `<` where it was in a first bucket that begins at nothing.
+/// A value, with `>` if it was above the histogram, and `<` if it was in a first bucket that starts at zero.
 pub(crate) fn span_text(span: Span) -> String {
     if let (0, Some(high)) = (span.low_ns, span.high_ns.filter(|high| *high > 0)) {
         return format!("<{}", at_most(high.saturating_add(1)));
@@ -193,7 +193,7 @@ fn mode_text(span: Span) -> String {
     }
 }
 
-/// A time in few columns: `21 us`, `1.2 ms`.
+/// A time in a few columns: `21 us`, `1.2 ms`.
 pub(crate) fn short(ns: u64) -> String {
     match time(ns) {
         long if long.len() > 8 => Nanos(ns).to_string(),
@@ -201,7 +201,7 @@ pub(crate) fn short(ns: u64) -> String {
     }
 }
 
-/// What else is known of a series; `None` where nothing is.
+/// Other facts about a series; `None` if there are none.
 fn details(recording: &Recording, series: &Series) -> Option<String> {
     let found: Statistics = statistics(series);
     let mut parts = Vec::new();
@@ -245,7 +245,7 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
             grouped(series.spikes.len() as u64)
         ));
     }
-    // What our own results know of a thread has screens of its own.
+    // The additional facts of our own results have separate screens.
     if recording.tool != "quietcore" {
         let facts = series.facts.iter();
         parts.extend(facts.map(|(name, value)| format!("{} {}", safe(&name.replace('_', " ")), safe(value))));

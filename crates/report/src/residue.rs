@@ -1,15 +1,15 @@
-//! The residue: what still arrives on isolated CPUs, by the counters of the kernel, and what could not be moved away.
+//! Lists what still arrives on isolated CPUs, by kernel counters, and what could not be moved away.
 
 use machine::CpuSet;
 use observe::{Activity, Class, Counted};
 use serde::{Deserialize, Serialize};
 
-/// What still arrived on one isolated CPU.
+/// Interruptions that still arrived on one isolated CPU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Residue {
     /// The CPU.
     pub cpu: u32,
-    /// Interruptions that were counted, most frequent first.
+    /// Counted interruptions, most frequent first.
     pub rows: Vec<ResidueRow>,
     /// Threads that may run here and could not be moved.
     pub threads: Vec<StuckThread>,
@@ -17,22 +17,22 @@ pub struct Residue {
     pub interrupts: Vec<StuckInterrupt>,
 }
 
-/// One kind of interruption that was counted.
+/// One kind of counted interruption.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResidueRow {
-    /// Its class; `None` for context switches, which are no interruption by themselves.
+    /// Its class; `None` for context switches, which are not interruptions by themselves.
     pub class: Option<Class>,
     /// Name of the counter: `LOC`, `36`, `TIMER`.
     pub name: String,
     /// What it is.
     pub what: String,
-    /// How often while isolated.
+    /// Its count while isolated.
     pub count: u64,
     /// The same per second.
     pub per_second: f64,
-    /// How often per second before; `None` when it was not counted then.
+    /// Rate per second before; `None` if it was not counted then.
     pub per_second_before: Option<f64>,
-    /// Who usually causes it, and what would stop it; empty when nothing would.
+    /// Its usual cause, and what would stop it; empty if nothing would.
     pub cure: String,
 }
 
@@ -58,8 +58,8 @@ pub struct StuckInterrupt {
     pub why: String,
 }
 
-/// What still arrived on the isolated CPUs, from the counters of both phases. Threads and interrupts that could
-/// not be moved are for the caller to add.
+/// Interruptions that still arrived on the isolated CPUs, from the counters of both phases. The caller adds threads and
+/// interrupts that could not be moved.
 #[must_use]
 pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) -> Vec<Residue> {
     let here = during
@@ -114,7 +114,7 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
     .collect()
 }
 
-/// The class in words; for a device also which one.
+/// The class as text; for a device also its name.
 fn describe(counted: &Counted, softirq: bool) -> String {
     let name = counted.class.row().name;
     match counted.class {

@@ -1,8 +1,8 @@
-//! The numbers that summarise a measurement of several CPUs, or a thread of it.
+//! Summarises a measurement of several CPUs, or a thread of it, in a few numbers.
 
 use measure::{Measurement, ThreadResult};
 
-/// The largest sample of all CPUs, without what the tool did to itself.
+/// The largest sample of all CPUs, without the tool's own overhead.
 pub(crate) fn worst(measurement: &Measurement) -> Option<u64> {
     measurement
         .threads
@@ -20,7 +20,7 @@ pub(crate) fn tail(measurement: &Measurement) -> Option<u64> {
         .max()
 }
 
-/// Share of the CPUs' time that others had; `None` where it was not counted.
+/// Share of the CPUs' time that others used; `None` if it was not counted.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn stolen(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
@@ -38,7 +38,7 @@ pub(crate) fn per_second(measurement: &Measurement) -> Option<f64> {
     (whole > 0).then(|| gaps as f64 * 1e9 / whole as f64)
 }
 
-/// Share of the window that others had, in percent; `None` where nothing was counted.
+/// Share of the window that others used, in percent; `None` if nothing was counted.
 pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
     let stolen = thread.stolen_ns?;
     #[allow(clippy::cast_precision_loss)]

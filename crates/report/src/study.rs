@@ -1,4 +1,4 @@
-//! What a study shows: for every two cells that differ in one thing, what that thing makes better or worse.
+//! Reports the results of a study: for every two cells that differ in one axis, what that axis makes better or worse.
 
 use crate::bound::Side;
 use crate::recording::sets::{bound, cautions, name, range, runs, shown};
@@ -7,7 +7,7 @@ use compare::{Answer, Compared, Quantity, Verdict, Withheld};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// What the verdicts are worth: they are those of `compare`.
+/// The validity of the verdicts: they are those of `compare`.
 const PROMISE: &str = "Means over the runs. Within one pair, the chance that any number is called different without being so is \
                        at most 5 %; `quietcore compare DIR/CELL DIR/CELL` has the ranges.";
 
@@ -18,14 +18,13 @@ pub struct Row<'a> {
     pub axis: &'a str,
     /// Its level in the first cell.
     pub from: &'a str,
-    /// In the other one.
+    /// Its level in the other one.
     pub to: &'a str,
-    /// The other axes with the level that both have, where an axis has more than one.
+    /// The other axes that have several levels, with the level that both cells share.
     pub with: &'a [(String, String)],
-    /// What the repetitions show.
+    /// The result of the repetitions.
     pub compared: &'a Compared,
-    /// How warm the machine was in the runs of both, from the least to the most in thousandths of a degree Celsius, where that
-    /// may be the reason of a difference.
+    /// Temperature ranges of the machine in the runs of both, in thousandths of a degree Celsius, if it may explain a difference.
     pub apart_mc: Option<[[i64; 2]; 2]>,
 }
 
@@ -55,11 +54,11 @@ pub(crate) struct Line {
     pub what: String,
     pub was: String,
     pub is: String,
-    /// How much it differs, or how much would have been seen.
+    /// The size of the difference, or the smallest difference that could have been detected.
     pub size: String,
 }
 
-/// All numbers of a pair, those that do not differ as well.
+/// All numbers of a pair, including those that do not differ.
 pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
     let line = |(asked, answer): &(Quantity, Answer)| {
         let range = || range(asked.number, answer.interval);
@@ -84,7 +83,7 @@ pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
     compared.answers.iter().map(line).collect()
 }
 
-/// Why a pair has no verdict, in words; `None` where it has one.
+/// Why a pair has no verdict, in words; `None` if it has one.
 pub(crate) fn withheld(compared: &Compared) -> Option<&'static str> {
     match compared.withheld.as_ref()? {
         Withheld::Emulated(_) => Some("No verdict: emulated."),
@@ -92,7 +91,7 @@ pub(crate) fn withheld(compared: &Compared) -> Option<&'static str> {
     }
 }
 
-/// How many of the pairs show something.
+/// The number of pairs that show a difference.
 pub(crate) fn headline(rows: &[Row]) -> String {
     let judged = rows.iter().filter(|row| row.compared.withheld.is_none()).count();
     let differs = |row: &&Row| {
@@ -107,7 +106,7 @@ pub(crate) fn headline(rows: &[Row]) -> String {
     }
 }
 
-/// What is to be known of all pairs, each once.
+/// Remarks on all pairs, without duplicates.
 pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut doubts: BTreeSet<&str> = BTreeSet::new();
@@ -132,7 +131,7 @@ pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
     lines
 }
 
-/// That one cell was much warmer than the other.
+/// Reports that one cell was much warmer than the other.
 fn warmth(row: &Row) -> Option<String> {
     let [first, other] = row.apart_mc?.map(|[least, most]| {
         let degrees = |mc: i64| format!("{:.1}", mc as f64 / 1_000.0);

@@ -1,4 +1,4 @@
-//! A study in other forms than its screen and its JSON: one file a form, one line in [`STUDY_FORMS`].
+//! Lists the export formats of a study besides its screen and its JSON: one file per format, one line in [`STUDY_FORMS`].
 
 mod csv;
 mod gnuplot;
@@ -6,18 +6,18 @@ mod markdown;
 
 use crate::study_page::{StudyPage, study_html};
 
-/// What a study can be written as.
+/// An export format of a study.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyForm {
-    /// The word for it.
+    /// Its keyword.
     pub name: &'static str,
-    /// What it is good for.
+    /// Its purpose.
     pub about: &'static str,
     /// Writes it.
     pub write: fn(&StudyPage) -> String,
 }
 
-/// All of them.
+/// All formats.
 pub const STUDY_FORMS: [StudyForm; 4] = [
     StudyForm {
         name: "html",

@@ -1,5 +1,5 @@
-//! A study as one page: every cell's distribution over the others, what each axis does to it, and the numbers to take away.
-//! Nothing is drawn into one picture that was not measured in the same way.
+//! Writes a study as one page: overlaid distributions of all cells, the effect of each axis, and the numbers to download.
+//! One picture only contains data that was measured in the same way.
 
 pub(crate) mod cells;
 
@@ -13,24 +13,24 @@ use compare::{Compared, Verdict};
 use formats::Kind;
 use std::fmt::Write as _;
 
-/// What stands above results of emulated processors.
+/// The warning above results of emulated processors.
 pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
                                 verdict is made of them.";
 
-/// What is on the page.
+/// Content of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct StudyPage<'a> {
-    /// What the study is called.
+    /// Name of the study.
     pub name: &'a str,
-    /// Runs that are there.
+    /// Number of existing runs.
     pub done: usize,
-    /// Runs that it has.
+    /// Number of all runs.
     pub runs: usize,
-    /// The cells with their runs, in the order of the study; those without a run as well.
+    /// The cells with their runs, in the order of the study, including those without a run.
     pub cells: &'a [StudyCell<'a>],
-    /// Every two cells that differ in one axis.
+    /// All pairs of cells that differ in one axis.
     pub rows: &'a [Row<'a>],
-    /// All numbers, to be saved with one click, and as what.
+    /// All numbers, to be saved with one click, and their format.
     pub json: Option<&'a [u8]>,
     /// The name of that file.
     pub json_name: &'a str,
@@ -61,7 +61,7 @@ pub fn study_html(study: &StudyPage) -> String {
     page
 }
 
-/// The first run that quietcore itself made: on which machine, under which conditions.
+/// The first run that quietcore itself made: its machine and conditions.
 pub(crate) fn own<'a>(study: &StudyPage<'a>) -> Option<&'a measure::Measurement> {
     let mut runs = study.cells.iter().flat_map(|cell| &cell.runs);
     runs.find_map(|recording| recording.own.as_deref())
@@ -83,7 +83,7 @@ fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
     page.push_str("</header>\n");
 }
 
-/// Says that an emulator measured.
+/// Warns that the measuring machine was emulated.
 pub(crate) fn stamp(page: &mut String) {
     let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{STAMP}</p>");
 }
@@ -103,7 +103,7 @@ fn differences(page: &mut String, rows: &[Row]) {
     page.push_str("</section>\n");
 }
 
-/// All numbers of two sets of runs in a table, with what the repetitions show.
+/// All numbers of two sets of runs in a table, with the result of the repetitions.
 pub(crate) fn pair(page: &mut String, compared: &Compared) {
     if let Some(why) = withheld(compared) {
         let _ = writeln!(page, "<p class=\"care\">{why}</p>");

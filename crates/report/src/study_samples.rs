@@ -1,21 +1,21 @@
-//! The samples of a study, cell by cell: what its page, its tables and its scripts are made of.
+//! Collects the samples of a study, cell by cell, as input for its page, its tables and its scripts.
 
 use crate::units::time;
 use formats::statistics::{Span, quantile};
 use formats::{Bucket, Kind, Recording, Series};
 use std::collections::BTreeMap;
 
-/// Quantiles of tables of cells.
+/// Quantiles in tables of cells.
 pub(crate) const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// A cell with its runs.
 #[derive(Clone, Debug)]
 pub struct StudyCell<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
-    /// Its level of each axis: the axis, then the level.
+    /// Its level on each axis: the axis, then the level.
     pub levels: Vec<(String, String)>,
-    /// Its runs, none or more.
+    /// Its runs; may be empty.
     pub runs: Vec<&'a Recording>,
 }
 
@@ -24,22 +24,22 @@ pub(crate) struct Samples<'a> {
     pub cell: &'a str,
     pub runs: usize,
     pub all: Series,
-    /// The largest of each run.
+    /// The largest sample of each run.
     pub worst_ns: Vec<u64>,
 }
 
 impl Samples<'_> {
-    /// The least of all.
+    /// The smallest sample of all.
     pub(crate) fn least(&self) -> Option<String> {
         self.all.buckets.first().map(|bucket| time(bucket.low_ns))
     }
 
-    /// What no sample of this share is above, as far as the files tell.
+    /// The upper bound of this share of samples, as far as the files report it.
     pub(crate) fn at_most(&self, share: f64) -> Option<u64> {
         quantile(&self.all, share).map(|span: Span| span.high_ns.unwrap_or(span.low_ns))
     }
 
-    /// The largest of each run, from the least of them to the most.
+    /// The range of the largest samples of all runs, ascending.
     pub(crate) fn worst(&self) -> Option<String> {
         match (self.worst_ns.iter().min(), self.worst_ns.iter().max()) {
             (Some(low), Some(high)) if low != high => Some(format!("{} to {}", time(*low), time(*high))),
@@ -48,12 +48,12 @@ impl Samples<'_> {
     }
 }
 
-/// What was measured of that kind in each cell, without those that have nothing of it.
+/// The samples of that kind in each cell, without empty cells.
 pub(crate) fn measured<'a>(kind: Kind, cells: &'a [StudyCell<'a>]) -> Vec<Samples<'a>> {
     cells.iter().filter_map(|cell| together(cell, kind)).collect()
 }
 
-/// The samples of all runs of a cell, of one kind; `None` where there are none.
+/// The samples of all runs of a cell, of one kind; `None` if there are none.
 fn together<'a>(cell: &StudyCell<'a>, kind: Kind) -> Option<Samples<'a>> {
     let of_kind = || {
         cell.runs
@@ -75,7 +75,7 @@ fn together<'a>(cell: &StudyCell<'a>, kind: Kind) -> Option<Samples<'a>> {
             count,
         })
         .collect();
-    // Whoever does not tell what was above its buckets leaves that unknown of all.
+    // If one file does not report the samples above its buckets, their total is unknown.
     all.overflow = of_kind().map(|series| series.overflow).sum();
     let worst = |run: &Recording| {
         let of_run = run.series.iter().filter(|series| series.kind == kind);

@@ -1,24 +1,24 @@
-//! How text looks: colours or none, safe names, wrapped sentences, aligned columns.
+//! Formats text: colours or none, safe names, wrapped sentences, aligned columns.
 //!
-//! A name that comes from the machine (a task may call itself anything) never reaches a terminal unescaped.
+//! A name from the machine (a task may use any name) never reaches a terminal unescaped.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Columns that every screen fits into.
+/// Maximum width of every screen, in columns.
 pub const COLUMNS: usize = 80;
 
-/// Whether a text carries terminal colours.
+/// Whether a text contains terminal colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
-    /// Characters only.
+    /// Plain characters.
     #[default]
     Plain,
     /// With SGR colours.
     Colour,
 }
 
-/// What a piece of text means; a colour follows from it.
+/// The role of a piece of text, which determines its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Head,
@@ -54,7 +54,7 @@ impl Role {
     }
 }
 
-/// As [`safe`], for text of several lines whose bytes matter: line ends, tabs and backslashes stay.
+/// Like [`safe`], for multi-line text whose bytes matter: line ends, tabs and backslashes stay.
 #[must_use]
 pub fn safe_lines(text: &str) -> String {
     let keeps = |letter: char| matches!(letter, '\n' | '\t' | '\\');
@@ -67,8 +67,8 @@ pub fn safe_lines(text: &str) -> String {
     pieces.collect()
 }
 
-/// Text for people as it leaves for a terminal, whatever it is made of: line ends, tabs, and the colours of this style stay, every
-/// other control character becomes an escape.
+/// Any text, made safe for a terminal: line ends, tabs, and the colours of this style stay, every other control character
+/// becomes an escape.
 #[must_use]
 pub fn for_terminal(text: &str, style: Style) -> Cow<'_, str> {
     let keeps = |letter: char| matches!(letter, '\n' | '\t') || !is_unsafe(letter);
@@ -90,7 +90,7 @@ pub fn for_terminal(text: &str, style: Style) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The sequence of one of the own colours that a text begins with.
+/// The sequence of one of our own colours at the start of a text.
 fn colour_at(text: &str) -> Option<&str> {
     const END: &str = "\u{1b}[0m";
     let begin = |role: Role| format!("\u{1b}[{}m", role.code());
@@ -99,14 +99,14 @@ fn colour_at(text: &str) -> Option<&str> {
     text.get(..=end).filter(|sequence| is_own(sequence))
 }
 
-/// Whether a character could steer a terminal, be invisible, or turn the direction of writing.
+/// Whether a character could control a terminal, be invisible, or change the writing direction.
 fn is_unsafe(letter: char) -> bool {
     let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     letter.is_control() || hidden
 }
 
-/// A foreign name made safe for a terminal: control characters, and characters that are invisible or turn the
-/// direction of writing, become escapes.
+/// A foreign name made safe for a terminal: control characters, and characters that are invisible or change the writing
+/// direction, become escapes.
 #[must_use]
 pub fn safe(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
@@ -127,7 +127,7 @@ pub(crate) fn safe_cut(name: &str, width: usize) -> String {
     cut(&safe(name), width)
 }
 
-/// A text cut to a width, with `..` where something is missing.
+/// A text cut to a width, with `..` if something is missing.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -138,8 +138,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
         .collect()
 }
 
-/// Words of a text in lines of `width` columns; every line but the first begins with `indent` spaces, and the
-/// first is taken to stand at column `indent` already. A word that is too long is broken.
+/// Wraps a text into lines of `width` columns; every line except the first starts with `indent` spaces. The first is
+/// assumed to start at column `indent` already. Words that are too long are broken.
 pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
     let room = width.saturating_sub(indent).max(10);
     let mut out = String::new();
@@ -167,7 +167,7 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
     out
 }
 
-/// Where to break a long word: after the last comma that fits, as CPU lists are long words.
+/// Where to break a long word: after the last comma that fits, because CPU lists are long words.
 fn break_place(word: &[char], room: usize) -> usize {
     word.iter()
         .take(room)
@@ -185,7 +185,7 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {plural}", grouped(count as u64))
 }
 
-/// A count with its thousands set apart: `1,234,567`.
+/// A count with thousands separators: `1,234,567`.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -198,7 +198,7 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// A size in bytes as caches are called: `48 KB`, `25 MB`, `1.25 MB`.
+/// A size in bytes, in the usual notation for caches: `48 KB`, `25 MB`, `1.25 MB`.
 pub(crate) fn bytes(size: u64) -> String {
     #[allow(clippy::cast_precision_loss)]
     let scaled = |unit: u64| size as f64 / unit as f64;

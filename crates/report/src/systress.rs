@@ -1,12 +1,12 @@
-//! systress's screen: a row for each timer thread, the load of the CPUs, and what it says at its end. The columns are
-//! those of the article on `isolcpus` and cpusets (section 4.3.4); latencies are whole microseconds, cut.
+//! Formats systress's screen: a row per timer thread, the load of the CPUs, and the final summary. The columns are those of
+//! the article on `isolcpus` and cpusets (section 4.3.4); latencies are whole microseconds, truncated.
 
 use machine::CpuId;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-/// A timer thread as the screen shows it. Latencies in nanoseconds; `None` before the first sample.
+/// The data of one timer thread on the screen. Latencies in nanoseconds; `None` before the first sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimerRow {
     /// Its index in the file.
@@ -25,7 +25,7 @@ pub struct TimerRow {
     pub mean_ns: Option<f64>,
 }
 
-/// The rows, then the load of each CPU and of all together, in percent.
+/// The rows, then the load of each CPU and the total, in percent.
 #[must_use]
 pub fn systress_screen(rows: &[TimerRow], loads: &[(CpuId, f64)], all: Option<f64>) -> String {
     let mut text = String::from("Index     TID   Samples    L_min    L_max    L_cur    L_avg\n");
@@ -57,13 +57,13 @@ pub fn systress_screen(rows: &[TimerRow], loads: &[(CpuId, f64)], all: Option<f6
     text
 }
 
-/// Where a thread's statistics are.
+/// The location of a thread's statistics.
 #[must_use]
 pub fn systress_statistics(thread: &str, file: &Path) -> String {
     format!("Statistics for {thread} in '{}'\n", file.display())
 }
 
-/// How long it took.
+/// The elapsed time.
 #[must_use]
 pub fn systress_elapsed(time: Duration) -> String {
     let (minutes, seconds) = (time.as_secs() / 60, time.as_secs() % 60);

@@ -1,9 +1,9 @@
-//! Times, percentages and rates as people read them.
+//! Formats times, percentages and rates for people.
 
 use crate::style::grouped;
 use machine::Nanos;
 
-/// A time in the unit that a person would choose; whole units are printed as such (`1 ms`).
+/// A time in the most readable unit; whole units are printed as such (`1 ms`).
 pub(crate) fn time(ns: u64) -> String {
     let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     match unit
@@ -15,18 +15,18 @@ pub(crate) fn time(ns: u64) -> String {
     }
 }
 
-/// The same; `-` where there is none.
+/// The same; `-` if there is none.
 pub(crate) fn maybe_time(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
 }
 
-/// A mean in nanoseconds, rounded; `-` where there is none.
+/// A mean in nanoseconds, rounded; `-` if there is none.
 pub(crate) fn maybe_mean(ns: Option<f64>) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     maybe_time(ns.map(|ns| ns.max(0.0).round() as u64))
 }
 
-/// A percentage with as many digits as it needs to differ from 0.
+/// A percentage with enough digits to differ from 0.
 pub(crate) fn percent(value: f64) -> String {
     match value {
         0.0 => "0 %".to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn percent(value: f64) -> String {
     }
 }
 
-/// A rate with the digits that matter.
+/// A rate with the relevant digits.
 pub(crate) fn rate(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),

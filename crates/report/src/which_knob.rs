@@ -1,4 +1,4 @@
-//! Which knob helped: one sentence, one table by how much, and the evidence for each line of it.
+//! Reports which knob helped: one sentence, one table sorted by effect, and the evidence for each line of it.
 
 use crate::recording::sets::{cautions, name, runs, words};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
@@ -7,22 +7,22 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use study::which_knob::{Effect, KnobAnswer, Side};
 
-/// What the sentences are worth.
+/// The validity of the sentences.
 const PROMISE: &str = "The chance that any knob is called helpful or harmful without being so is at most 5 %, over all knobs \
                        together; each range holds with 95 % within its own pair of cells.";
 
-/// What stands beside the answers.
+/// Further facts for the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
-    /// Names of the cells by their places.
+    /// Names of the cells, by index.
     pub cells: &'a [String],
-    /// So many repetitions of each cell can show a difference.
+    /// The minimum number of repetitions per cell that can show a difference.
     pub least_repetitions: usize,
-    /// How many there are of the cell that has fewest.
+    /// The smallest number of repetitions of any cell.
     pub repetitions: usize,
 }
 
-/// The answers, in the order that they have.
+/// The answers, in their order.
 #[must_use]
 pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) -> String {
     let mut text = String::new();
@@ -58,7 +58,7 @@ pub fn which_knob_text(answers: &[KnobAnswer], context: &Context, style: Style) 
     text
 }
 
-/// One sentence for each thing that can be said of a knob.
+/// One sentence for each result about a knob.
 #[must_use]
 pub fn summary(answers: &[KnobAnswer]) -> Vec<String> {
     let of = |effect: Effect, words: &str| {
@@ -102,7 +102,7 @@ fn row(cells: [&str; 4]) -> [String; 4] {
     ]
 }
 
-/// What one comparison shows, in a few letters.
+/// The result of one comparison, in a few letters.
 fn cell(side: Option<&Side>, needs: &[String]) -> String {
     let Some(side) = side else {
         return match needs {
@@ -158,7 +158,7 @@ fn evidence(one: &KnobAnswer, context: &Context, style: Style) -> String {
     text
 }
 
-/// Every number that counts over all knobs, the largest difference for its size first; else the most certain one.
+/// All numbers that are significant over all knobs, largest relative difference first; otherwise the most certain one.
 fn shown(side: &Side) -> Vec<String> {
     let Some(headline) = side.headline() else {
         return vec!["no verdict".to_owned()];
@@ -237,7 +237,7 @@ mod tests {
     use std::collections::BTreeMap;
     use study::which_knob::{KnobQuestion, knob_answers};
 
-    /// A comparison with one answer, of that chance.
+    /// A comparison with one answer, with that p-value.
     fn compared(other_mean: f64, verdict: Verdict, p: f64) -> Compared {
         let asked = Quantity {
             thread: "CPU 1".to_owned(),

@@ -1,43 +1,43 @@
-//! A program inside the kernel, where that tells when it left user mode and when it goes back (context tracking, on CPUs in
-//! `nohz_full`): time there that no event accounts for is known to be no time of the program.
+//! Attributes a program's time inside the kernel, if the kernel reports when the program leaves and enters user mode (context
+//! tracking, on `nohz_full` CPUs): time there without an event is known not to be the program's.
 //!
-//! Such a blank belongs to what lies beside it as the edges of measured gaps do: the way into and out of an interruption is
-//! part of it while it is as short as usual, and all of the way into and out of what the program asked for is its own.
-//! A blank beside nothing is stolen, and nobody is named. Whose a blank is shows what comes after it.
+//! Such a blank belongs to its neighbours, like the edges of measured gaps: the way into and out of an interruption is part
+//! of it if its length is usual, and all of the way into and out of a request of the program is the program's own.
+//! A blank without neighbours is stolen time without a culprit. What comes after a blank decides.
 
 use super::Cpu;
 use crate::gaps::{Edge, Gap, Way};
 use std::collections::HashSet;
 
-/// What lies before a blank.
+/// What precedes a blank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Before {
     /// Nothing: the program has just left user mode.
     #[default]
     Nothing,
-    /// Something that the program asked for, with its serial, and its row when it has ended.
+    /// A request of the program, with its serial, and its row if it has ended.
     Own(u64, Option<usize>),
-    /// Somebody else, the same way.
+    /// An interruption, likewise.
     Taken(u64, Option<usize>),
 }
 
-/// What comes after a blank.
+/// What follows a blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
-    /// The program goes on, or nobody looked any longer.
+    /// The program continues, or observation ended.
     Nothing,
-    /// Something that the program asked for.
+    /// A request of the program.
     Own,
-    /// Somebody else, with the serial.
+    /// An interruption, with its serial.
     Taken(u64),
 }
 
-/// The stay in the kernel that is in progress.
+/// The current stay in the kernel.
 #[derive(Debug, Default)]
 pub(super) struct Inside {
     /// The current thread of the program is in the kernel.
     is_inside: bool,
-    /// Threads of which every way in and out has been told since the first one.
+    /// Threads whose entries and exits have all been reported since the first one.
     followed: HashSet<i32>,
     before: Before,
     blank: Option<Gap>,
@@ -48,7 +48,7 @@ impl Inside {
         self.is_inside
     }
 
-    /// A thread of the program has the CPU from now on. One that had it before was left in the kernel, and goes on there.
+    /// A thread of the program has the CPU from now on. A previous one was left in the kernel, and continues there.
     pub(super) fn resumes(&mut self, pid: i32) {
         self.is_inside = self.followed.contains(&pid);
     }
@@ -59,7 +59,7 @@ impl Inside {
         self.followed.clear();
     }
 
-    /// What is told of a thread elsewhere is not told here.
+    /// The thread left this CPU: its entries and exits elsewhere are not reported here.
     pub(super) fn gone(&mut self, pid: i32) {
         self.followed.remove(&pid);
     }
@@ -72,22 +72,22 @@ impl Inside {
         }
     }
 
-    /// What the program asked for has the time now.
+    /// A request of the program has the time now.
     pub(super) const fn is_own(&mut self, serial: u64) {
         self.before = Before::Own(serial, None);
     }
 
-    /// Somebody else has it.
+    /// An interruption has the time now.
     pub(super) const fn is_taken(&mut self, serial: u64) {
         self.before = Before::Taken(serial, None);
     }
 
-    /// Nobody but the program has it.
+    /// Only the program has the time now.
     pub(super) const fn is_over(&mut self) {
         self.before = Before::Nothing;
     }
 
-    /// Something has ended and is in that row.
+    /// A context has ended and is counted in that row.
     pub(super) fn ended(&mut self, serial: u64, place: usize) {
         match &mut self.before {
             Before::Own(of, row) | Before::Taken(of, row) if *of == serial => *row = Some(place),
@@ -95,7 +95,7 @@ impl Inside {
         }
     }
 
-    /// The way from user mode to what the program asked for, in nanoseconds, if that is what the blank is.
+    /// The time from user mode to the program's request, in nanoseconds, if the blank is that.
     pub(super) fn way_in_ns(&mut self) -> u64 {
         match (self.before, self.blank) {
             (Before::Nothing, Some(blank)) => {
@@ -114,7 +114,7 @@ impl Cpu {
         self.inside.followed.insert(pid);
     }
 
-    /// It goes back there. What it was in the middle of has ended.
+    /// It returns to user mode. Its requests have ended.
     pub(crate) fn enters_user(&mut self, pid: i32) {
         self.end_task_contexts(pid, |what| what.is_own());
         self.resolve(After::Nothing);
@@ -123,7 +123,7 @@ impl Cpu {
         self.inside.followed.insert(pid);
     }
 
-    /// Who had the blank is decided by what comes after it.
+    /// Decides by what follows a blank which context it belongs to.
     pub(super) fn resolve(&mut self, after: After) {
         let Some(blank) = self.inside.blank.take() else {
             return;
@@ -136,7 +136,7 @@ impl Cpu {
                 self.stories.end();
                 self.own.transition(place, len_ns);
             }
-            // The way in has been taken already, and what has not ended has no blank after it.
+            // The way in has already been taken, and an unfinished request has no blank after it.
             (Before::Own(_, None), _) | (Before::Nothing, After::Own) => {}
             (Before::Taken(beside, place), after) => {
                 self.take(blank, None);

@@ -1,25 +1,24 @@
-//! One CPU with gaps that somebody measured: which part of each had whom.
+//! Attributes the time of measured gaps on one CPU.
 
 use super::{Cpu, LOST};
 use crate::context::What;
 use crate::gaps::{Edge, Gap};
 
 impl Cpu {
-    /// Gaps that were seen, each before the first event that lies in it or after it.
+    /// Adds measured gaps. They must arrive before the first event in them or after them.
     pub(crate) fn put(&mut self, gaps: &[Gap]) {
         let Some(all) = &mut self.gaps else {
             return;
         };
         for gap in gaps {
-            // What was given out already is not taken back for a clock that was read a little differently.
+            // Time that is already attributed stays so if two clock readings differ slightly.
             let start = gap.start.max(self.at);
             let place = all.partition_point(|other| other.start <= start);
             all.insert(place, Gap { start, ..*gap });
         }
     }
 
-    /// The gap in progress, or the next one. Gaps side by side may overlap by what their clock was rounded; no time is stolen
-    /// twice.
+    /// The gap in progress, or the next one. Clock rounding may make adjacent gaps overlap; no time is stolen twice.
     fn front(&mut self) -> Option<Gap> {
         let gaps = self.gaps.as_mut()?;
         while let Some(gap) = gaps.front_mut() {
@@ -32,7 +31,7 @@ impl Cpu {
         None
     }
 
-    /// A gap that the window cuts.
+    /// Ends a gap that extends beyond the window.
     pub(super) fn cut(&mut self) {
         let end = self.window.end;
         if let Some(gap) = self.front().filter(|gap| gap.start < end) {
@@ -40,7 +39,7 @@ impl Cpu {
         }
     }
 
-    /// Of measured gaps.
+    /// Attributes the time of measured gaps.
     pub(super) fn charge_gaps(&mut self, from: u64, to: u64) {
         while let Some(gap) = self.front() {
             let (start, end) = (gap.start.max(from), gap.end.min(to));
@@ -78,7 +77,7 @@ impl Cpu {
         self.stolen_ns += gap.end - gap.start;
         self.longest_run_ns = self.longest_run_ns.max(gap.start.saturating_sub(self.ran_since));
         self.ran_since = gap.end;
-        // A fault has no event for its end; the program going on is one.
+        // A fault has no end event; that the program continues is its end.
         let current = self.current;
         self.end_task_contexts(current, |what| *what == What::Fault);
         self.stories.end();
@@ -88,7 +87,7 @@ impl Cpu {
         for edge in edges {
             match self.ended_now.get(&edge.beside) {
                 Some(place) => self.decide(edge, *place),
-                // Nothing that ends.
+                // Missing events have no end.
                 None if edge.beside == LOST => self.unexplained_ns += edge.len_ns,
                 None => self.waiting.push(edge),
             }

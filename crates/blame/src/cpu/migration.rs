@@ -1,10 +1,10 @@
-//! Moves of a program's threads between CPUs: one event changes which of the CPUs that are asked about a thread waits for.
+//! Tracks moves of a program's threads between CPUs: one event changes on which of the requested CPUs a thread waits.
 
 use super::{Change, Cpu};
 use crate::kernel_event::KernelEvent;
 
 /// Records on which CPU each thread of the program may run. `on`, `by` and `at` are the event's CPU, thread and time; an
-/// event of any CPU can move a thread to another one.
+/// event on any CPU can move a thread to another one.
 pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), event: &KernelEvent) {
     match *event {
         KernelEvent::Born { thread, of_process } => {
@@ -30,7 +30,7 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), event: &Ke
     }
 }
 
-/// What a thread asked of the kernel goes on where it goes.
+/// A thread's request to the kernel continues on its new CPU.
 fn carry(cpus: &mut [Cpu], pid: i32, to: u32) {
     let others = cpus.iter_mut().filter(|cpu| cpu.cpu != to);
     let contexts: Vec<_> = others.flat_map(|cpu| cpu.hands_over(pid)).collect();

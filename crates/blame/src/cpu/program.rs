@@ -1,16 +1,16 @@
-//! One CPU of a program that nobody measures: events alone say when it ran there, could have run, and did not.
+//! Tracks one CPU of a program without measured gaps: only events show when it ran there, could have run, and did not.
 
 use super::inside::After;
 use super::{Change, Cpu};
 use crate::context::Context;
 use crate::gaps::Gap;
 
-/// Changes that wait for an event of this CPU itself.
+/// Changes that wait for an event of this CPU.
 const MOST_CHANGES: usize = 65_536;
 
 impl Cpu {
-    /// Without a measurement: all that is not the victim, while the victim wants the CPU. What it asks of the kernel it
-    /// does itself.
+    /// Without a measurement: all time of others while the victim could run. The victim's requests to the kernel are its own
+    /// work.
     pub(super) fn charge_all(&mut self, from: u64, to: u64) {
         let runs = self.is_victim(self.current);
         if !runs && !self.victims.waits() {
@@ -22,7 +22,7 @@ impl Cpu {
             return;
         }
         if !runs {
-            // Who has another's number now is not in the middle of what that one asked for.
+            // A thread that reuses the number of another one does not continue its requests.
             self.end_task_contexts(self.current, |what| what.is_own());
         }
         let (len, span) = (to - from, Gap { start: from, end: to });
@@ -56,7 +56,7 @@ impl Cpu {
         }
     }
 
-    /// Somebody else than the program has the time: a stretch of a gap, and who is in it, where an event says so.
+    /// An interruption has the time: one piece of a gap, with its context if an event reports one.
     pub(super) fn take(&mut self, span: Gap, serial: Option<u64>) {
         self.stories.piece(span, serial);
         if !self.in_gap {
@@ -69,13 +69,13 @@ impl Cpu {
         self.in_gap = true;
     }
 
-    /// Nothing is taken from the program now.
+    /// No time is taken from the program now.
     pub(super) fn goes_on(&mut self) {
         self.leave_gap();
         self.stories.end();
     }
 
-    /// The program has its CPU again, or does not want it any more.
+    /// The program has its CPU again, or no longer needs it.
     pub(super) fn leave_gap(&mut self) {
         if std::mem::take(&mut self.in_gap) {
             self.ended(Gap {
@@ -85,8 +85,8 @@ impl Cpu {
         }
     }
 
-    /// Another CPU, or this one, tells where a thread is from then on. That counts when this CPU tells something itself: if
-    /// it tells that events of it are missing, nobody knows who had it meanwhile.
+    /// This or another CPU reports where a thread is from then on. The change takes effect with the next event of this CPU: if
+    /// that reports lost events, it is unknown what had the CPU since.
     pub(crate) fn elsewhere(&mut self, at: u64, pid: i32, change: Change) {
         if self.is_measured() || !self.is_victim(pid) {
             return;
@@ -97,7 +97,7 @@ impl Cpu {
         }
     }
 
-    /// Takes over what others have told.
+    /// Applies the changes that other CPUs reported.
     pub(super) fn settle(&mut self) {
         for (at, pid, change) in std::mem::take(&mut self.changes) {
             let waits = self.victims.waits_for(pid);
@@ -118,14 +118,14 @@ impl Cpu {
         }
     }
 
-    /// A thread has ended: what it was in the middle of is over.
+    /// A thread has ended, and with it what it had in progress.
     pub(crate) fn dead(&mut self, pid: i32) {
         self.end_task_contexts(pid, |_| true);
         self.inside.gone(pid);
         self.victims.dead(pid);
     }
 
-    /// A thread goes to another CPU: what it asked of the kernel and is not over ends here.
+    /// A thread moves to another CPU: its unfinished requests to the kernel end here.
     pub(crate) fn hands_over(&mut self, pid: i32) -> Vec<Context> {
         self.inside.gone(pid);
         if self.is_measured() {
@@ -134,7 +134,7 @@ impl Cpu {
         self.end_task_contexts(pid, |what| what.is_own())
     }
 
-    /// It goes on here.
+    /// They continue here.
     pub(crate) fn takes_over(&mut self, pid: i32, contexts: Vec<Context>) {
         if self.is_measured() || !self.is_victim(pid) {
             return;

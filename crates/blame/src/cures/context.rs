@@ -1,4 +1,4 @@
-//! What a machine has already, and so which commands would change something there.
+//! Describes what is already set up on a machine, and so which commands would have an effect there.
 
 use super::Cure;
 use machine::{CpuId, CpuSet, Interrupt, Machine, Settings};
@@ -6,36 +6,36 @@ use plan::parameters::Price;
 use plan::{Intent, PartitionName, Profile, State, knobs, plan_beside, takes};
 use std::collections::BTreeSet;
 
-/// Knobs that cures name and no profile holds.
+/// Knobs that cures use and no profile contains.
 const BY_NAME: &[&str] = &["check_interval", "fair_server", "sched_rt_runtime_us"];
 
-/// The first kernel in which the fair server took the place of real-time throttling (`kernel/sched/deadline.c`).
+/// The first kernel with the fair server instead of real-time throttling (`kernel/sched/deadline.c`).
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
-/// What decides which cure can be had. Without a machine nothing is known, and nothing is taken for absent.
+/// Facts that determine the available cures. Without a machine all are unknown, and nothing is assumed to be absent.
 #[derive(Clone, Debug, Default)]
 pub struct CureContext {
-    /// CPUs that are asked about. A command that isolates names all of them.
+    /// The requested CPUs. A command that isolates names all of them.
     pub asked: CpuSet,
-    /// Partitions of ours that are in force.
+    /// Our active partitions.
     pub in_force: Vec<Intent>,
-    /// Why `apply` would refuse the CPUs; nothing where it would not.
+    /// Why `apply` would refuse the CPUs; `None` if it would not.
     pub refusal: Option<String>,
-    /// Knobs that this machine does not have.
+    /// Knobs that do not exist on this machine.
     pub absent: BTreeSet<&'static str>,
-    /// Major and minor number of its kernel; nothing where unknown.
+    /// Major and minor version of its kernel; `None` if unknown.
     pub kernel: Option<(u32, u32)>,
-    /// CPUs whose tick may stop; nothing where unknown.
+    /// CPUs whose tick may stop; `None` if unknown.
     pub nohz_full: Option<CpuSet>,
-    /// CPUs whose RCU callbacks run elsewhere; nothing where unknown.
+    /// CPUs whose RCU callbacks are offloaded; `None` if unknown.
     pub rcu_nocbs: Option<CpuSet>,
     /// CPUs that managed interrupts avoid.
     pub managed_irq: CpuSet,
-    /// Whether its kernel is known not to take `isolcpus=managed_irq`.
+    /// Whether its kernel is known not to support `isolcpus=managed_irq`.
     pub lacks_managed_irq: bool,
-    /// Whether the kernel can stop ticks at all (`CONFIG_NO_HZ_FULL`); nothing where unknown.
+    /// Whether the kernel can stop ticks at all (`CONFIG_NO_HZ_FULL`); `None` if unknown.
     pub can_stop_ticks: Option<bool>,
-    /// Whether there is a boot loader whose files we can edit; nothing where unknown.
+    /// Whether there is a boot loader whose files we can edit; `None` if unknown.
     pub can_boot_set: Option<bool>,
     /// Its interrupts.
     pub interrupts: Vec<Interrupt>,
@@ -44,7 +44,7 @@ pub struct CureContext {
 }
 
 impl CureContext {
-    /// That of a machine. It should have been read with interrupts.
+    /// The context of a machine, which must have been read with interrupts.
     #[must_use]
     pub fn of(machine: &Machine, settings: &Settings, in_force: Vec<Intent>, asked: &CpuSet) -> CureContext {
         let taken = in_force
@@ -65,7 +65,7 @@ impl CureContext {
             interrupts: machine.interrupts.clone().unwrap_or_default(),
             ..CureContext::default()
         };
-        // All that a cure may name, at once: the plan tells which of them are there.
+        // Plans all knobs that a cure may name at once: the plan shows which of them exist.
         let mut all = Intent::new(PartitionName::default(), asked.minus(&taken), Profile::Strict);
         for knob in BY_NAME {
             all.with.insert((*knob).to_owned(), None);
@@ -87,20 +87,20 @@ impl CureContext {
         context
     }
 
-    /// Whether this kernel stops real-time threads for a part of each period so that others can run, as it was before the
-    /// fair server (`kernel/sched/rt.c`).
+    /// Whether this kernel stops real-time threads for a part of each period so that others can run, as before the fair server
+    /// (`kernel/sched/rt.c`).
     pub(super) fn throttles(&self) -> bool {
         self.kernel.is_some_and(|version| version < FAIR_SERVER_SINCE)
     }
 
-    /// The partition that has this CPU.
+    /// The partition that contains this CPU.
     pub(super) fn partition(&self, cpu: u32) -> Option<&Intent> {
         self.in_force
             .iter()
             .find(|intent| intent.cpus.contains(CpuId(cpu)))
     }
 
-    /// A partition around the CPU: tasks, kernel threads that may be moved, interrupts and load balancing leave it.
+    /// A partition around the CPU: tasks, movable kernel threads, interrupts and load balancing leave it.
     pub(super) fn isolate(&self, cpu: u32, why: &str) -> Cure {
         match (self.partition(cpu), &self.refusal) {
             (Some(intent), _) => {
@@ -114,7 +114,7 @@ impl CureContext {
         }
     }
 
-    /// The knob, which may carry a value, for the partition of this CPU.
+    /// Sets the knob, optionally with a value, for the partition of this CPU.
     pub(super) fn knob(&self, cpu: u32, text: &str, why: &str) -> Cure {
         let name = text.split('=').next().unwrap_or(text);
         let price = knobs::knob(name).filter(|knob| knob.price == Price::Safety);
@@ -145,7 +145,7 @@ impl CureContext {
         }
     }
 
-    /// Whether a partition without further words sets this knob, to the value that is meant.
+    /// Whether a partition without extra options sets this knob to the intended value.
     fn is_usual(&self, text: &str) -> bool {
         takes(
             &Intent::new(PartitionName::default(), self.asked.clone(), Profile::default()),
@@ -153,7 +153,7 @@ impl CureContext {
         )
     }
 
-    /// The partition of this CPU once more, for what somebody else has changed since.
+    /// Applies the partition of this CPU again, to undo changes that others have made since.
     pub(super) fn once_more(&self, cpu: u32, why: &str) -> Cure {
         match self.partition(cpu) {
             Some(intent) => Cure::Command {
@@ -164,8 +164,8 @@ impl CureContext {
         }
     }
 
-    /// A partition without a scheduling domain. Where there is one, the CPU idled when it was made (`apply::Busy`
-    /// keeps it busy then), and is asked to balance for as long as that one stands.
+    /// A partition without a scheduling domain. If one exists, the CPU was idle when it was created (`apply::Busy` keeps the CPU
+    /// busy then), and busy CPUs ask it to balance for as long as the partition exists.
     pub(super) fn leave_domains(&self, cpu: u32, why: &str) -> Cure {
         match self.partition(cpu) {
             Some(intent) if !intent.balances_inside() => self.once_more(
@@ -177,7 +177,7 @@ impl CureContext {
         }
     }
 
-    /// The words on the boot line that isolate the CPUs.
+    /// The boot parameters that isolate the CPUs.
     pub(super) fn boot(&self, why: &str) -> Cure {
         match (&self.refusal, self.can_boot_set) {
             (Some(refusal), _) => Cure::nothing(format!("{refusal}; {why}")),
@@ -208,7 +208,7 @@ impl CureContext {
         }
     }
 
-    /// Makes a partition of those CPUs that have none, under a name that is free.
+    /// Creates a partition of those CPUs that have none, under a free name.
     fn apply(&self) -> String {
         let is_free = |name: &str| self.in_force.iter().all(|intent| intent.name.as_str() != name);
         let taken = |cpus: CpuSet, intent: &Intent| cpus.minus(&intent.cpus);
@@ -231,7 +231,7 @@ fn again(intent: &Intent) -> String {
     format!("quietcore apply --resize {}", intent.arguments())
 }
 
-/// What and why of a refusal, without what to do next.
+/// What was refused and why, without the next step.
 fn in_a_line(refusal: &str) -> String {
     refusal.lines().take(2).collect::<Vec<_>>().join(": ")
 }

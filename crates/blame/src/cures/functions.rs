@@ -1,4 +1,4 @@
-//! Functions of the kernel that interrupt, and what each is about: timers, queued work, calls from other CPUs.
+//! Lists kernel functions that interrupt, and what causes each: timers, queued work, calls from other CPUs.
 
 /// One function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,17 +14,17 @@ pub struct Function {
 pub enum Remedy {
     /// It is the tick.
     Tick,
-    /// A knob of `plan`, as `--with` takes it, and why.
+    /// A knob of `plan`, in the form of `--with`, and the reason.
     Knob(&'static str, &'static str),
-    /// Whoever set the timer or queued the work should run elsewhere.
+    /// The thread that set the timer or queued the work should run elsewhere.
     Asker(&'static str),
     /// A partition around the CPU.
     Partition(&'static str),
-    /// No scheduling domain with the CPU in it, whose idle CPUs balance for the busy ones.
+    /// Removal of the CPU from its scheduling domain, whose idle CPUs balance for the busy ones.
     Domains(&'static str),
-    /// RCU callbacks that run elsewhere.
+    /// Offloading of RCU callbacks.
     Rcu,
-    /// No command of ours.
+    /// None of our commands.
     Nothing(&'static str),
 }
 
@@ -57,7 +57,7 @@ const GRACE: Remedy = Remedy::Knob(
 const REQUESTS: Remedy = Remedy::Asker("a thread of this CPU sent the disk request that is completed here");
 const PACKETS: Remedy = Remedy::Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
 
-/// The table. A function that is not in it is judged by its class.
+/// The table. The class decides about functions that are not in it.
 pub const FUNCTIONS: &[Function] = &[
     row("tick_nohz_handler", Remedy::Tick),
     row("tick_nohz_highres_handler", Remedy::Tick),
@@ -195,7 +195,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
 ];
 
-/// The first of these functions that the table knows. A compiler may have added a suffix (`.isra.0`).
+/// The first of these functions that is in the table. A compiler may have added a suffix (`.isra.0`).
 pub(super) fn known<'a>(functions: impl Iterator<Item = &'a str>) -> Option<Remedy> {
     let find = |function: &str| {
         let plain = function.split('.').next().unwrap_or(function);

@@ -1,4 +1,4 @@
-//! One rule per class, after the row's own function has had its say.
+//! Applies one rule per class, if the row's own function does not decide.
 
 use super::functions::{Remedy, known};
 use super::{Cure, CureContext};
@@ -24,7 +24,7 @@ pub(super) fn of(row: &Interruption, cpu: u32, context: &CureContext) -> Cure {
 }
 
 impl Case<'_> {
-    /// Functions that ran in it: behind the colon of its name, and the name itself where that is one.
+    /// Functions that ran in it: those after the colon of its name, and the name itself if it is a function.
     fn functions(&self) -> impl Iterator<Item = &str> {
         let name = self.row.name.as_str();
         name.split_once(": ").map_or(name, |(_, rest)| rest).split(", ")
@@ -34,13 +34,13 @@ impl Case<'_> {
         self.row.culprit.as_ref()
     }
 
-    /// Who did it, where that is a thread.
+    /// The culprit, if it is a thread.
     fn thread(&self) -> Option<(&str, i32)> {
         let culprit = self.culprit().filter(|culprit| culprit.pid > 0)?;
         Some((culprit.comm.as_str(), culprit.pid))
     }
 
-    /// The thread in words.
+    /// The thread, as text.
     fn who(&self) -> String {
         match self.culprit() {
             Some(culprit) if culprit.pid > 0 => {
@@ -185,7 +185,7 @@ impl Case<'_> {
             .boot("RCU callbacks run elsewhere only for CPUs of rcu_nocbs=, which nohz_full= includes")
     }
 
-    /// Whoever set the timer or queued the work leaves, where that is an ordinary thread.
+    /// Moves the thread that set the timer or queued the work, if it is an ordinary thread.
     fn asker(&self, why: &str) -> Cure {
         match self.thread() {
             Some((comm, pid)) if !is_kernel_thread(comm) => {
@@ -264,7 +264,7 @@ impl Case<'_> {
         }
     }
 
-    /// The number of the interrupt on this CPU that the culprit came through.
+    /// The number of the interrupt through which the culprit interrupted this CPU.
     fn irq_of_culprit(&self) -> Option<i64> {
         let here = |link: &Link| match link.cpu == self.cpu {
             true => link.what.strip_prefix("irq ")?.split(' ').next()?.parse().ok(),
@@ -489,7 +489,7 @@ impl Case<'_> {
     }
 }
 
-/// What no knob of ours reaches: the table of classes says what helps.
+/// What none of our knobs affects: the table of classes says what helps.
 fn outside(class: Class) -> Cure {
     let row = class.row();
     Cure::nothing(match row.knob {

@@ -1,8 +1,8 @@
-//! The longest runs straight from the pages of a trace buffer.
+//! Finds the longest runs directly in the pages of a trace buffer.
 //!
-//! A run is a question to one CPU alone, and it needs two numbers of each event: when it was, and who was current. So
-//! nothing is put in the order of time here and nothing else is read, which makes it many times as fast as asking
-//! [`LongestRun`](super::LongestRun) event by event. Both give the same answer; a test holds them against each other.
+//! A run concerns one CPU only, and needs two numbers per event: its time, and the current thread. So this code neither sorts
+//! events by time nor reads anything else, which makes it many times as fast as passing events one by one to
+//! [`LongestRun`](super::LongestRun). Both give the same answer; a test compares them.
 
 use super::{Stretch, ThreadFilter};
 use events::dat::{Buffer, CpuPages};
@@ -10,22 +10,22 @@ use events::{Common, Field, Formats, Lost, Page};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What the pages of one CPU say.
+/// Result for the pages of one CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunsOfCpu {
-    /// The longest run, when somebody who was asked for had one. Its times are those of the trace clock.
+    /// The longest run, if a selected thread had one. Its times are on the trace clock.
     pub longest: Option<Stretch>,
-    /// Events that were read.
+    /// Number of events read.
     pub events: u64,
-    /// What was lost, page by page: how many, where the kernel says it.
+    /// Losses, page by page: the number of events, if the kernel reports it.
     pub lost: Vec<Option<u64>>,
-    /// Events and pages that cannot be understood.
+    /// Number of events and pages that cannot be parsed.
     pub broken: u64,
 }
 
-/// The longest run on one CPU of a buffer. `comms` are the names that the trace knows from elsewhere.
+/// The longest run on one CPU of a buffer. `comms` are names known from other parts of the trace.
 #[must_use]
-// Its only caller is compiled for size, and as a part of that so would this be.
+// The only caller is compiled for size; inlined, this function would be too.
 #[inline(never)]
 pub fn longest_run_of_pages(
     buffer: &Buffer,
@@ -57,7 +57,7 @@ pub fn longest_run_of_pages(
     scan.end(of.cpu)
 }
 
-/// Where `sched_switch` says who comes.
+/// The fields of `sched_switch` for the next thread.
 struct Switch {
     id: u16,
     prev_comm: Field,
@@ -89,9 +89,9 @@ struct Scan<'a> {
     comms: &'a HashMap<i32, String>,
     whose: &'a ThreadFilter,
     switch: Option<Switch>,
-    /// Time of the event before, and who was current after it.
+    /// Time of the previous event, and the thread current after it.
     before: Option<(u64, i32)>,
-    /// Who runs, by the last switch, and what that said.
+    /// The running thread according to the last switch, and that event.
     current: Option<(i32, &'a [u8])>,
     longest: Longest,
     runs: RunsOfCpu,
@@ -129,7 +129,7 @@ impl<'a> Scan<'a> {
         self.before = None;
     }
 
-    /// Takes one event; gives what `before` is for the next one.
+    /// Processes one event; returns `before` for the next one.
     #[inline]
     fn event(
         &mut self,
@@ -139,7 +139,7 @@ impl<'a> Scan<'a> {
         payload: &'a [u8],
     ) -> (u64, i32) {
         let Common { id, pid, .. } = common;
-        // Who was current before and is now was so in between, too.
+        // A thread that is current at both events was current in between, too.
         if let Some((since, running)) = before
             && running == pid
             && at.saturating_sub(since) > self.longest.len
@@ -166,7 +166,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The name of who was current at an event.
+    /// The name of the thread that was current at an event.
     fn comm(&self, pid: i32, id: u16, payload: &'a [u8]) -> Cow<'a, str> {
         let comm = self.switch.as_ref().and_then(|switch| match self.current {
             _ if switch.id == id => switch.prev_comm.text(payload, self.formats.endian),

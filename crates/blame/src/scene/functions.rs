@@ -1,5 +1,5 @@
-//! Functions that an interrupt or softirq in progress runs for somebody: a timer's, or one that another CPU asked for. Several
-//! come as one interrupt, and each has its own culprit and its own part of the time.
+//! Handles functions that an interrupt or softirq runs on behalf of a thread: timer functions and functions that another CPU
+//! requested. One interrupt may run several, each with its own culprit and its own part of the time.
 
 use super::Scene;
 use crate::context::What;
@@ -7,10 +7,10 @@ use crate::cpu::Cpu;
 use observe::Class;
 
 impl Scene<'_> {
-    /// A timer's function runs in the interrupt or softirq in progress. Each of several there has its own culprit.
+    /// A timer function runs in the current interrupt or softirq. Each of several has its own culprit.
     pub(super) fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
         let function = self.function(function);
-        // The tick sets itself again; who was current then has nothing to do with it.
+        // The tick re-arms itself; the thread current at that time is unrelated.
         let setter = self
             .origins
             .timer_setter(timer)
@@ -31,7 +31,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A function runs that another CPU asked for.
+    /// A function that another CPU requested runs.
     pub(super) fn call(&mut self, cpu: &mut Cpu, call: u64, function: u64) {
         let asker = self.origins.asker(call);
         let function = self.function(function);

@@ -1,4 +1,4 @@
-//! Interrupts that one CPU sends another: who sent the one that begins, and what for.
+//! Matches interrupts between CPUs: the sender of the one that starts, and its purpose.
 
 use super::{IN_INTERRUPT, Now, Scene};
 use crate::answer::{Confidence, Culprit};
@@ -7,11 +7,10 @@ use crate::kernel_event::Callee;
 use crate::origins::{Send, To};
 use observe::Class;
 
-/// From asking for a function call to interrupting a CPU for it no more time passes, also where an emulator stops the CPU in
-/// between.
+/// Maximum time from requesting a function call to sending its interrupt, even if an emulator stops the CPU in between.
 const ASKING_NS: u64 = 200_000_000;
 
-/// A function call that a CPU is asking others for, before it interrupts them.
+/// A function call that a CPU is requesting, before it interrupts the targets.
 pub(super) struct PendingCall {
     at: u64,
     pid: i32,
@@ -27,23 +26,23 @@ impl Scene<'_> {
         self.origins.sent(cpu, Send { at, asked, to, by });
     }
 
-    /// An interrupt is sent to a CPU for what was asked before.
+    /// An interrupt is sent to a CPU for an earlier request.
     pub(super) fn sent_for(&mut self, now: &Now, cpu: u32, asking: &PendingCall, by: Culprit) {
         let (at, asked, to) = (now.at, asking.at, asking.to);
         self.origins.sent(cpu, Send { at, asked, to, by });
     }
 
-    /// Somebody else has asked for a function call since, and sent no interrupt for it: one was on its way.
+    /// Another thread has requested a function call since, and sent no interrupt because one was already pending.
     fn asked_beside(&self, send: &Send) -> bool {
         let mut waiting = self.asking.values();
         waiting.any(|asking| asking.at >= send.asked && asking.pid != send.by.pid)
     }
 
-    /// Somebody asks for a function call.
+    /// A thread requests a function call.
     pub(super) fn asks(&mut self, now: &Now, what: Callee, callsite: u64, call: u64) {
         let place = (now.cpu, now.common.flags & IN_INTERRUPT);
         let is_same = |asking: &PendingCall| asking.call == call && asking.pid == now.common.pid;
-        // What queues a request is called by what it was asked of, whose caller says more.
+        // The function that queues a request is called by the one that received it, and that one's caller is more informative.
         if call != 0 && self.asking.get(&place).is_some_and(is_same) {
             return;
         }
@@ -52,7 +51,7 @@ impl Scene<'_> {
             .in_call(self.culprit(now, Some(self.callsite(callsite))));
         let to = match what {
             Callee::Woken => To::TakeWoken,
-            // On a kernel whose requests are laid out otherwise this is no function.
+            // If a kernel lays out requests differently, this is not a function.
             Callee::Function(address) => match self.names.symbol(address) {
                 Some(symbol) if symbol.offset > 0 => To::CallSome,
                 None if address == 0 => To::CallSome,
@@ -72,7 +71,7 @@ impl Scene<'_> {
         );
     }
 
-    /// Who asked for the call that a CPU is interrupted for now.
+    /// The request for which a CPU is interrupted now.
     pub(super) fn asked(&mut self, now: &Now, callsite: u64) -> PendingCall {
         let asking = self.asking.remove(&(now.cpu, now.common.flags & IN_INTERRUPT));
         let is_it = |asking: &PendingCall| {
@@ -89,7 +88,7 @@ impl Scene<'_> {
         })
     }
 
-    /// Who sent the interrupt that begins.
+    /// Sets the sender of the interrupt that starts.
     pub(super) fn sender_of(&mut self, context: &mut Context, now: &Now) {
         let found = match context.class {
             Class::Reschedule => self
@@ -109,7 +108,7 @@ impl Scene<'_> {
         let Some((send, others_sent)) = found else {
             return;
         };
-        // Without events of the functions that are called, nobody tells whose the time of each is.
+        // Without events of the called functions, it is unknown which thread caused the time of each.
         let is_shared = context.class == Class::FunctionCall
             && !self.tells.calls
             && (others_sent || self.asked_beside(&send));
@@ -119,12 +118,12 @@ impl Scene<'_> {
                 if function.contains("flush_tlb") {
                     context.class = Class::TlbShootdown;
                 }
-                // That which calls what was asked for says nothing; the functions that it calls have events of their own.
+                // The dispatcher is not informative; the functions that it calls have events of their own.
                 if !function.starts_with("generic_smp_call_function") {
                     context.detail(function);
                 }
             }
-            // The kernel's own name for what takes woken threads.
+            // The kernel function that enqueues woken threads.
             To::TakeWoken => context.detail("sched_ttwu_pending".to_owned()),
             To::Reschedule | To::CallSome => {}
         }
@@ -134,7 +133,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Who flushed, on a kernel that does not tell who sent the interrupt.
+    /// Sets the sender of the flush request, on a kernel that does not report senders of interrupts.
     pub(super) fn flusher_of(&self, context: &mut Context, now: &Now) {
         const FLIGHT_NS: u64 = 1_000_000;
         let flush = self.flush.as_ref().filter(|(at, by)| {

@@ -1,5 +1,5 @@
-//! Names of threads, and threads whose birth may be among events that were lost: they may be children of the program that is
-//! watched, so it is not certain that they are strangers.
+//! Tracks names of threads, and threads whose creation may be among lost events: they may be children of the observed
+//! program, so it is uncertain that they are unrelated.
 
 use super::Scene;
 use crate::answer::Confidence;
@@ -7,7 +7,7 @@ use crate::cpu::Cpu;
 use std::collections::HashMap;
 
 impl Scene<'_> {
-    /// Names of threads that no event has told.
+    /// Adds thread names that no event reported.
     pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
         for (pid, comm) in comms {
             if self.recent_comms.get(&pid).is_none() {
@@ -17,7 +17,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The name of a thread, as the last event or the names from before have it.
+    /// The name of a thread, from the last event or from the names known beforehand.
     pub(super) fn comm(&self, pid: i32) -> String {
         match pid {
             0 => "<idle>".to_owned(),
@@ -30,7 +30,7 @@ impl Scene<'_> {
         }
     }
 
-    /// A thread that was not known before the first loss, and whose birth nobody has told, may be a child of one that is.
+    /// A thread that was unknown before the first loss, and whose creation no event reported, may be a child of a known one.
     pub(super) fn hear_of(&mut self, pid: i32) {
         if self.has_lost
             && pid != 0
@@ -41,7 +41,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Who runs in the victim's place may be one of its children.
+    /// The thread that runs instead of the victim may be one of its children.
     pub(super) fn may_be_child(&self, cpu: &mut Cpu, pid: i32) {
         let is_unsure = cpu.victims.grows() && self.unborn.get(&pid).is_some();
         if let Some(task) = cpu.instead().filter(|_| is_unsure) {

@@ -1,14 +1,14 @@
-//! The rows of the program itself: its own system calls and page faults, below the table of interruptions and never part of it.
+//! Formats the program's own rows: its system calls and page faults, below the table of interruptions and never part of it.
 
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, Interruption};
 use std::fmt::Write as _;
 
-/// Rows that are shown without being asked for.
+/// Number of rows shown by default.
 const SHOWN: usize = 5;
 
-/// The rows of the program itself.
+/// The program's own rows.
 pub(super) fn program_rows(text: &mut String, cpu: &CpuAnswer, rows: super::Rows, style: Style) {
     if cpu.own.is_empty() {
         return;
@@ -38,7 +38,7 @@ fn line_of(row: &Interruption) -> String {
             0 | 1 => format!(" of {}[{}]", safe(&thread.comm), thread.pid),
             threads => format!(" of {}, {} threads", safe(&thread.comm), grouped(threads)),
         });
-    // Without an event for its end it has no time, which is not no time at all.
+    // Without an end event its time is unknown, not zero.
     let [total, longest] = match row.total_ns {
         0 => ["?".to_owned(), "?".to_owned()],
         total => [time(total), time(row.max_ns)],

@@ -1,5 +1,5 @@
-//! Single gaps as nested bars. A piece tells its name as a tooltip, and buttons of the page's style magnify; the script only
-//! goes through the pieces by keys.
+//! Draws single gaps as nested bars. A tooltip shows the name of a piece, and buttons in pure CSS zoom; the script only moves
+//! through the pieces by keyboard.
 
 use crate::blame_picture::len;
 use crate::culprit::by;
@@ -14,12 +14,12 @@ pub(super) const WIDTH: f64 = 640.0;
 pub(super) const LEFT: f64 = 64.0;
 pub(super) const RIGHT: f64 = 14.0;
 pub(super) const TOP: f64 = 8.0;
-/// Height of a bar, in the picture's own units.
+/// Height of a bar, in the picture's units.
 const BAR: f64 = 24.0;
-/// What is narrower is not drawn: a thousandth of the drawing at the strongest magnification.
+/// Minimum width of a drawn piece: a thousandth of the drawing at the highest magnification.
 const NARROWEST: f64 = 0.04;
 
-/// The kind of a row: its colour, and how high its bar stands.
+/// The kind of a row: sets the colour and height of its bar.
 pub(super) const fn kind(row: &Interruption) -> &'static str {
     match row.class {
         Class::Preemption | Class::KernelThread | Class::Work | Class::SystemCall | Class::PageFault => {
@@ -132,7 +132,7 @@ fn draw(page: &mut String, cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2])
         unit(&time(piece.span.end - piece.span.start)),
         html(&cause)
     );
-    // As large as fits, down to what the strongest magnification makes readable.
+    // As large as fits, down to the size that the highest magnification makes readable.
     let letters = name.chars().count().clamp(1, 24) as f64;
     let size = (width / (letters * 0.62)).min(12.0);
     if size >= 0.8 {

@@ -1,5 +1,5 @@
-//! All gaps of a CPU over time as one strip. The longest gap of every moment tells itself: as a tooltip, and by keys with the
-//! script.
+//! Draws all gaps of a CPU over time as one strip. The longest gap at each position is shown as a tooltip, and by keyboard with
+//! the script.
 
 use super::drawing::{LEFT, RIGHT, TOP, WIDTH, kind_of, of_piece};
 use crate::blame_picture::len;
@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 const STRIP: f64 = 92.0;
 /// Columns of the strip: each shows its longest gap.
 const COLUMNS: usize = 562;
-/// Columns to both sides that a pointer may be off by where nothing else is.
+/// Pointer tolerance in columns to both sides, if no other mark is there.
 const NEAR: usize = 4;
 
-/// All gaps that were kept, over time: as high as they were long, in the colour of who had most of each.
+/// All kept gaps over time: height is the length, colour the main culprit of each.
 pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
     let gaps = || cpu.stories.iter().map(|story| (story, len(story)));
     let (Some(begin), Some(end)) = (
@@ -87,7 +87,7 @@ pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
     let mut from = 0;
     let mut after = drawn().skip(1).map(|(column, ..)| column);
     for (column, ns, story) in drawn() {
-        // What lies between two marks is the nearer one's, as far as a pointer may be off.
+        // The space between two marks belongs to the nearer one, within the pointer tolerance.
         let between = after.next().map_or(COLUMNS, |next| (column + next).div_ceil(2));
         let (left, right) = (
             from.max(column.saturating_sub(NEAR)),
@@ -124,7 +124,7 @@ pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
     );
 }
 
-/// The kind that had most of a gap.
+/// The kind with most time in a gap.
 fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
     let sum = |kind: &str| -> u64 {
         let pieces = story.pieces.iter().filter(|piece| kind_of(cpu, piece) == kind);
@@ -134,7 +134,7 @@ fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
     kinds.into_iter().max_by_key(|kind| sum(kind)).unwrap_or("blank")
 }
 
-/// Who had most of a gap: `by kworker/1:2`.
+/// The culprit with most time in a gap: `by kworker/1:2`.
 fn who(cpu: &CpuAnswer, story: &Story) -> String {
     let mut sums: BTreeMap<Option<&str>, u64> = BTreeMap::new();
     for piece in &story.pieces {

@@ -1,5 +1,5 @@
-//! What tracers of the kernel told, on the page: the functions of the longest gaps as tables with a bar for each, and what
-//! hwlat found as sentences.
+//! Shows reports of kernel tracers on the page: the functions of the longest gaps as tables with a bar for each, and the
+//! findings of hwlat as sentences.
 
 use crate::blame_tracers::{functions_note, hwlat_lines, seconds, way};
 use crate::page::escape::{html, unit};
@@ -8,7 +8,7 @@ use crate::units::time;
 use ::blame::{FunctionsReport, GapFunctions, HwlatReport};
 use std::fmt::Write as _;
 
-/// Width of a bar that is the whole gap, in the picture's own units.
+/// Width of a bar for a whole gap, in the picture's units.
 const BAR: u64 = 1_000;
 
 /// The functions of the gaps of all CPUs.
@@ -66,7 +66,7 @@ fn table(page: &mut String, gap: &GapFunctions) {
     page.push_str("</tbody></table></div>\n");
 }
 
-/// As long as the share is.
+/// A bar in proportion to the share.
 fn bar(net_ns: u64, whole_ns: u64) -> String {
     let part = u128::from(net_ns) * u128::from(BAR) / u128::from(whole_ns.max(1));
     format!(
@@ -76,7 +76,7 @@ fn bar(net_ns: u64, whole_ns: u64) -> String {
     )
 }
 
-/// What hwlat found.
+/// The findings of hwlat.
 pub(super) fn hwlat(page: &mut String, told: &HwlatReport) {
     page.push_str("<section>\n<h2>Whether the hardware takes time</h2>\n");
     for line in hwlat_lines(told) {

@@ -1,8 +1,8 @@
-//! Error numbers that isolation meets, and the call that gives most of them: `sched_setaffinity`, which taskset and
-//! `pthread_setaffinity_np` make.
+//! Explains error numbers that occur in isolation, and the call that returns most of them: `sched_setaffinity`, which taskset
+//! and `pthread_setaffinity_np` use.
 //!
-//! Sources: `kernel/sched/syscalls.c`, `__sched_setaffinity`; `kernel/irq/proc.c`, `write_irq_affinity`; what each knob
-//! declares of its refusals.
+//! Sources: `kernel/sched/syscalls.c`, `__sched_setaffinity`; `kernel/irq/proc.c`, `write_irq_affinity`; the refusals that
+//! each knob declares.
 
 use super::Entry;
 use plan::{KNOBS, Knob};
@@ -12,7 +12,7 @@ struct ErrorRow {
     name: &'static str,
     number: i32,
     what: &'static str,
-    /// What it means of `sched_setaffinity`; empty where that never gives it.
+    /// Its meaning for `sched_setaffinity`; empty if that never returns it.
     pinning: &'static str,
 }
 
@@ -59,7 +59,7 @@ const OUTSIDE: &str = "no CPU of the mask is in the cpuset of the thread: a prog
                        a CPU of it, nor one inside to a CPU outside; or the kernel has bound the thread \
                        (PF_NO_SETAFFINITY, as ksoftirqd/N)";
 
-/// Words for the call, the kernel's own first.
+/// Names of the call, the kernel's own first.
 const CALLS: [&str; 4] = [
     "sched_setaffinity",
     "pthread_setaffinity_np",
@@ -72,13 +72,13 @@ pub(super) fn words() -> impl Iterator<Item = &'static str> {
     ERRORS.iter().map(|row| row.name).chain(CALLS)
 }
 
-/// The name of an error number, or its number where none is known here.
+/// The name of an error number, or the number if it is unknown here.
 fn name(errno: i32) -> String {
     let row = ERRORS.iter().find(|row| row.number == errno);
     row.map_or_else(|| format!("error {errno}"), |row| row.name.to_owned())
 }
 
-/// What each error number means of a knob; equal meanings stand once.
+/// The meaning of each error number for a knob; equal meanings are merged.
 pub(super) fn of_knob(knob: &Knob) -> String {
     let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
     for (errno, words) in knob.refused {
@@ -94,7 +94,7 @@ pub(super) fn of_knob(knob: &Knob) -> String {
     meanings.collect::<Vec<_>>().join("; ")
 }
 
-/// What an error number or the call means.
+/// The meaning of an error number or the call.
 pub(super) fn explained(word: &str) -> Option<Entry> {
     if CALLS.contains(&word) {
         return Some(pinning());

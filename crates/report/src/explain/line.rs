@@ -1,4 +1,4 @@
-//! The screen and the document about a boot line.
+//! Formats the report on a boot line, as text and as JSON.
 
 use crate::findings_text;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
@@ -12,20 +12,20 @@ use std::fmt::Write as _;
 pub struct LintReport<'a> {
     /// The schema.
     pub schema: &'static str,
-    /// The line that was judged.
+    /// The line that was checked.
     pub cmdline: &'a str,
-    /// The kernel that it was judged for; `null` is unknown.
+    /// The kernel that it was checked for; `null` if unknown.
     pub kernel: Option<&'a str>,
-    /// Whether that kernel is only assumed: the line was given without one, so the kernel of this machine was taken.
+    /// Whether that kernel is assumed: the line was given without one, so this machine's kernel was used.
     pub kernel_assumed: bool,
-    /// What is to be said.
+    /// The findings.
     pub findings: &'a [Finding],
-    /// The line with everything repaired that has one clear repair.
+    /// The line after all repairs that are unambiguous.
     pub suggested: &'a str,
 }
 
 impl<'a> LintReport<'a> {
-    /// The report on a boot line and its verdict.
+    /// Creates the report on a boot line and its verdict.
     #[must_use]
     pub fn new(cmdline: &'a str, kernel: Option<&'a str>, verdict: &'a Verdict) -> LintReport<'a> {
         LintReport {
@@ -54,7 +54,7 @@ impl<'a> LintReport<'a> {
     }
 }
 
-/// The screen: the line, what is wrong with it, worst first, and the line as it should be.
+/// The screen: the line, its findings, worst first, and the corrected line.
 #[must_use]
 pub fn lint_text(report: &LintReport, style: Style) -> String {
     let mut text = String::new();
@@ -86,7 +86,7 @@ pub fn lint_text(report: &LintReport, style: Style) -> String {
     text.push_str(&findings_text(report.findings, style));
     if report.suggested != report.cmdline.trim() {
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Suggested"));
-        // In one piece, to be copied.
+        // On one line, for copying.
         let _ = writeln!(text, "{}", safe(report.suggested));
     }
     text

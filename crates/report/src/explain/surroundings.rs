@@ -1,20 +1,20 @@
-//! What an explanation says of the machine at hand: its CPUs, its interrupts, its threads.
+//! Provides an explanation's facts about the current machine: its CPUs, its interrupts, its threads.
 
 use machine::{CpuSet, Interrupt};
 
-/// What an explanation says of the machine at hand.
+/// Facts about the current machine.
 pub trait Surroundings {
-    /// A numbered interrupt; `None` where there is none.
+    /// A numbered interrupt; `None` if there is none.
     fn interrupt(&self, irq: u32) -> Option<Interrupt>;
-    /// The machine's CPUs: those that it can have, and those that are online. `None` where unknown.
+    /// The machine's possible and online CPUs. `None` if unknown.
     fn cpus(&self) -> Option<(CpuSet, CpuSet)>;
-    /// Whether a kernel thread of this name runs; `None` where unknown.
+    /// Whether a kernel thread of this name runs; `None` if unknown.
     fn has_thread(&self, comm: &str) -> Option<bool>;
-    /// Whether the kernel is known not to take `isolcpus=managed_irq`.
+    /// Whether the kernel is known not to support `isolcpus=managed_irq`.
     fn lacks_managed_irq(&self) -> bool;
 }
 
-/// A machine of a test.
+/// A machine for tests.
 #[cfg(test)]
 #[derive(Default)]
 pub(super) struct Bench {

@@ -1,4 +1,4 @@
-//! Finds a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
+//! Looks up a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
 
 use super::errors;
 use super::surroundings::Surroundings;
@@ -14,14 +14,14 @@ use plan::words::nearest;
 use plan::{KNOBS, Knob, Level, Taken, Takes};
 use std::fmt::Write as _;
 
-/// No table has the word; these are the nearest that there are.
+/// The word is in no table; these are the most similar ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near(pub Vec<String>);
 
-/// Everything that a word means.
+/// All meanings of a word.
 ///
 /// # Errors
-/// [`Near`] for a word that no table has.
+/// [`Near`] for a word in no table.
 pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> {
     let word = word.trim();
     // `nohz_full=2-3` asks about nohz_full.
@@ -58,7 +58,7 @@ pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> 
     Ok(entries)
 }
 
-/// Every word that can be asked for, kind after kind.
+/// Every available word, kind after kind.
 #[must_use]
 pub fn words() -> Vec<String> {
     groups().into_iter().flat_map(|(_, names)| names).collect()
@@ -99,7 +99,7 @@ pub fn contents_text(style: Style) -> String {
     let mut text = String::new();
     for (title, names) in groups() {
         let _ = writeln!(text, "{}", style.paint(Role::Head, title));
-        // Names with blanks are quoted, as the shell needs them.
+        // Names with blanks are quoted for the shell.
         let names: Vec<String> = names
             .iter()
             .map(|name| {
@@ -131,7 +131,7 @@ fn of_knob(knob: &Knob) -> Entry {
         .part("set by", knob.peers.join(", "))
 }
 
-/// Which profile holds a knob, and how it is asked for or left out.
+/// Which profile contains a knob, and how to request or omit it.
 fn taken(knob: &Knob) -> String {
     let value = match (knob.takes, knob.usual) {
         (Takes::Nothing, _) => String::new(),
@@ -205,7 +205,7 @@ fn of_counter(row: &Counter) -> Entry {
         .part("what stops it", class.knob)
 }
 
-/// arm prints `IPI0:` and so on, and changed the order over the years.
+/// arm prints `IPI0:` and so on, and has changed their order over the years.
 fn ipi(word: &str) -> Option<Entry> {
     let number = word.strip_prefix("IPI")?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -276,7 +276,7 @@ fn of_finding(word: &str) -> Option<Entry> {
     Some(Entry::new("finding", row.id, sentence(row.what)).part("about", row.about))
 }
 
-/// `irq/47`, with what the machine says about it.
+/// `irq/47`, with the machine's facts about it.
 fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
     const WHAT: &str = "An interrupt of a device, with a number. It fires on one CPU of its mask.";
     if word == "irq/N" {
@@ -324,7 +324,7 @@ fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
     )
 }
 
-/// Whether a write to its mask moves an interrupt, and why not.
+/// Whether writing its mask moves an interrupt, and why not.
 fn movable(seen: &machine::Interrupt, here: &dyn Surroundings) -> String {
     match seen.immovable() {
         Some(reason) if !reason.follows_managed_irq() => format!("no: {}", reason.why()),

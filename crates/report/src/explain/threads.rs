@@ -5,7 +5,7 @@ use super::{Entry, sentence};
 use crate::kernel_threads::{KernelThread, Moving};
 use machine::CpuId;
 
-/// The row of a kernel thread, with what the machine at hand shows of it.
+/// The row of a kernel thread, with the facts of the current machine.
 pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings) -> Entry {
     let (moved, why) = match row.moving {
         Moving::Bound => (
@@ -47,7 +47,7 @@ pub(super) fn of_thread(word: &str, row: &KernelThread, here: &dyn Surroundings)
         .part("knob", knob)
 }
 
-/// Its CPU, and whether this machine has it.
+/// Its CPU, and whether it exists on this machine.
 fn bound_to(cpu: u32, here: &dyn Surroundings) -> String {
     match here.cpus() {
         Some((possible, _)) if !possible.contains(CpuId(cpu)) => {
@@ -58,7 +58,7 @@ fn bound_to(cpu: u32, here: &dyn Surroundings) -> String {
     }
 }
 
-/// Whether a thread of this very name runs, where the word is a name and not a pattern.
+/// Whether a thread of exactly this name runs, if the word is a name and not a pattern.
 fn now(word: &str, row: &KernelThread, cpu: Option<u32>, here: &dyn Surroundings) -> &'static str {
     let absent = |cpu: u32| {
         here.cpus()
@@ -74,7 +74,7 @@ fn now(word: &str, row: &KernelThread, cpu: Option<u32>, here: &dyn Surroundings
     }
 }
 
-/// The CPU in a bound thread's name: the first number behind the `/`.
+/// The CPU in a bound thread's name: the first number after the `/`.
 fn cpu_of(word: &str, pattern: &str) -> Option<u32> {
     let place = pattern.find("/#")?;
     let digits: String = word

@@ -1,7 +1,6 @@
-//! The plan as `cgconfig.conf` of libcgroup with its service, as Machinekit's manual sets up `/rt` on cgroup v1.
+//! Exports the plan as `cgconfig.conf` of libcgroup with its service, as Machinekit's manual sets up `/rt` on cgroup v1.
 //!
-//! The configuration holds the cpusets; what is no cgroup (tasks that are there already, interrupts, workqueues)
-//! is done by the service beside it.
+//! The configuration contains the cpusets; the service does everything else (existing tasks, interrupts, workqueues).
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
 use machine::{Hierarchy, Version};
@@ -74,7 +73,7 @@ fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
     text
 }
 
-/// Who may put tasks into a set, and who may change it.
+/// Permissions: adding tasks to a set, and changing it.
 fn permissions(subject: &Subject, set: &str) -> String {
     let owner = subject.changes().find_map(|change| match &change.action {
         Action::GiveFile { path, uid, gid, .. } if path.starts_with(&format!("{set}/")) => {
@@ -99,7 +98,7 @@ fn permissions(subject: &Subject, set: &str) -> String {
     )
 }
 
-/// The files of a new set, in the order of the plan: no task fits in before CPUs and memory nodes are there.
+/// The files of a new set, in the order of the plan: no task can join before CPUs and memory nodes are set.
 fn values<'a>(subject: &Subject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
     let values = subject.changes().filter_map(|change| match &change.action {
         Action::Write {
@@ -146,7 +145,7 @@ fn service(subject: &Subject) -> String {
                 after.push_str(&comment(&change.why));
                 after.push_str(&format!("ExecStartPost=-{}\n", move_tasks(from, to, who)));
             }
-            // In the configuration.
+            // Part of the configuration.
             Action::Write { .. } => {}
             // The permissions of the group.
             Action::GiveFile { .. } => {}
@@ -202,11 +201,11 @@ fn print_to(value: &str, path: &str) -> String {
     format!("/bin/sh -c {}", quote::unit_argument(&command))
 }
 
-/// In passes, because a task that forks while it is moved leaves children behind; those that the kernel refuses stay.
+/// In passes, because a task that forks while it is moved leaves children behind; tasks that the kernel refuses stay.
 fn move_tasks(from: &str, to: &str, who: &Movers) -> String {
     let which = match who {
         Movers::All | Movers::These(_) => "",
-        // Kernel threads execute no file.
+        // Kernel threads have no executable.
         Movers::UserSpace => "[ -e /proc/$tid/exe ] && ",
     };
     let command = format!(

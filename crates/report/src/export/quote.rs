@@ -1,12 +1,12 @@
-//! Texts from a machine in files of others: a hostile cgroup name must not become a command there.
+//! Quotes text from a machine in exported files: a hostile cgroup name must not become a command there.
 
 /// One word of a POSIX shell.
 pub(super) fn shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A shell command as the last argument of `ExecStart=/bin/sh -c` (systemd.service(5), "Command lines"): in double
-/// quotes, where `%` and `$` stand twice.
+/// A shell command as the last argument of `ExecStart=/bin/sh -c` (systemd.service(5), "Command lines"): in double quotes,
+/// with `%` and `$` doubled.
 pub(super) fn unit_argument(command: &str) -> String {
     let mut text = String::from("\"");
     for letter in command.chars() {
@@ -21,7 +21,7 @@ pub(super) fn unit_argument(command: &str) -> String {
     text
 }
 
-/// A unit's name: `-` would make it a child of another slice (systemd.unit(5), "String Escaping").
+/// The name of a unit: `-` would make it a child of another slice (systemd.unit(5), "String Escaping").
 pub(super) fn unit_name(name: &str) -> String {
     name.replace('-', "\\x2d")
 }

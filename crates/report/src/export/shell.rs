@@ -1,7 +1,7 @@
-//! The plan as a POSIX shell script that needs nothing but `awk`, `taskset` and a few words of every system.
+//! Exports the plan as a POSIX shell script that needs only `awk`, `taskset` and a few standard commands.
 //!
-//! Each change is one function that knows how it is checked, saved, made, taken back and looked at; the parts that
-//! all of them share are `shell/functions.sh`, what the script's arguments do is `shell/verbs.sh`.
+//! Each change is one function that checks, saves, makes, undoes and verifies it. The parts that all of them share are in
+//! `shell/functions.sh`; the script's verbs are in `shell/verbs.sh`.
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
 use machine::Version;
@@ -73,7 +73,7 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
     }])
 }
 
-/// One function for each change; gives their number.
+/// Writes one function per change; returns their number.
 fn changes(subject: &Subject, text: &mut String) -> usize {
     let rule = "# ---- the changes, each with its reason ";
     let _ = writeln!(text, "{rule:-<114}\n");
@@ -130,13 +130,13 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         Action::StartSlice { unit, nodes, .. } => {
             format!("slice \"$1\" {} {}", quote::shell(unit), quote::shell(nodes))
         }
-        // A shell has no socket to speak over; the comment above says what to do by hand.
+        // A shell script has no socket; the comment above says what to do manually.
         Action::BanCpus { .. } => ":".to_owned(),
         Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
         Action::MoveTasks { from, to, who, .. } => {
             let who = match who {
                 Movers::UserSpace => " user",
-                // Single threads are named by hand, and no plan that is exported does.
+                // Single threads are named manually, which no exported plan does.
                 Movers::All | Movers::These(_) => "",
             };
             format!(
@@ -153,7 +153,7 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
     }
 }
 
-/// What `same` in the script calls it.
+/// Its name for `same` in the script.
 fn kind(compare: Compare) -> &'static str {
     match compare {
         Compare::List => "list",

@@ -1,6 +1,6 @@
-//! The plan as systemd units: a service that applies and undoes it, and what keeps systemd's own slices away.
+//! Exports the plan as systemd units: a service that applies and undoes it, and drop-ins that restrict systemd's own slices.
 //!
-//! `AllowedCPUs=` and `AllowedMemoryNodes=` came with systemd 244 and work on cgroup v2 only (systemd.resource-control(5)).
+//! `AllowedCPUs=` and `AllowedMemoryNodes=` exist since systemd 244 and work on cgroup v2 only (systemd.resource-control(5)).
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
 use machine::Version;

@@ -1,7 +1,7 @@
-//! The plan as a profile of TuneD, which is in charge of tuning on some distributions.
+//! Exports the plan as a profile of TuneD, which manages tuning on some distributions.
 //!
 //! TuneD isolates by affinity: its `scheduler` plug-in pins every thread and every interrupt, `sysfs` and `sysctl`
-//! write files, `bootloader` edits the boot line. It makes no cpuset partition.
+//! write files, `bootloader` edits the boot line. It creates no cpuset partition.
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments};
 use crate::style::safe;
@@ -13,7 +13,7 @@ pub(super) const FORM: ExportForm = ExportForm {
     write,
 };
 
-/// What a change is for TuneD.
+/// The TuneD equivalent of a change.
 enum Part<'a> {
     /// A line of `[sysctl]`.
     Sysctl(String, &'a str),
@@ -23,14 +23,14 @@ enum Part<'a> {
     Scheduler,
     /// A cpuset partition.
     Partition,
-    /// TuneD has no words for it.
+    /// TuneD cannot express it.
     Nothing,
 }
 
 fn part(action: &Action) -> Part<'_> {
     match action {
         Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
-        // Its own words for irqbalance follow from the intent.
+        // Its own settings for irqbalance follow from the intent.
         Action::GiveFile { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } => Part::Nothing,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
@@ -41,7 +41,7 @@ fn part(action: &Action) -> Part<'_> {
         } => Part::Partition,
         Action::Write { path, value, .. } => {
             if let Some(name) = path.strip_prefix("/proc/sys/") {
-                // As sysctl(8) does: a dot that belongs to a name becomes a slash.
+                // As in sysctl(8): a dot that belongs to a name becomes a slash.
                 let swapped = name.chars().map(|letter| match letter {
                     '/' => '.',
                     '.' => '/',
@@ -86,7 +86,7 @@ fn profile(subject: &Subject, name: &str, variables: &str) -> String {
     let plan = subject.plan;
     let (mut sysctl, mut sysfs, mut lost) = (String::new(), String::new(), String::new());
     for change in subject.changes() {
-        // Names of files only, but a file of variables takes a line and `${` apart.
+        // Only file names, but TuneD interprets line ends and `${` in a variables file.
         let plain = |text: &str| !text.contains(['$', '\n', '#', ';', '=']);
         match part(&change.action) {
             Part::Sysctl(key, value) if plain(&key) => sysctl.push_str(&format!("{key}={value}\n")),

@@ -1,8 +1,8 @@
-//! The CPUs, drawn as they stand in the machine: package, memory node, die, last-level cache, level-2 cache, core.
+//! Draws the CPUs by their topology: package, memory node, die, last-level cache, level-2 cache, core.
 //!
-//! Up to [`DRAWN`] CPUs every one is drawn; a larger machine gets one line per cache, node or package, whichever
-//! fits a screen. The grouping is taken as the machine tells it, so a node over two packages, or two nodes with
-//! the same CPUs, are shown as they are.
+//! Up to [`DRAWN`] CPUs are drawn individually; a larger machine gets one line per cache, node or package, whichever
+//! fits a screen. The grouping follows the machine's data, so a node across two packages, or two nodes with the same
+//! CPUs, are shown unchanged.
 
 mod cores;
 mod marks;
@@ -17,10 +17,10 @@ use place::{Labels, Place, full_place, lines};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// Most CPUs that are drawn one by one.
+/// Maximum number of CPUs drawn individually.
 const DRAWN: usize = 160;
 
-/// Most lines of the short form.
+/// Maximum number of lines in the short form.
 const LINES: usize = 48;
 
 pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -91,8 +91,7 @@ fn draw(
     let threaded = cpus
         .iter()
         .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1));
-    // Cores stand in columns: those with as many threads take the room of the widest, which marks may
-    // have made wide.
+    // Cores are aligned in columns: those with the same number of threads get the width of the widest, including marks.
     let inside = |core: &Core| {
         core.cpus
             .iter()
@@ -125,7 +124,7 @@ fn draw(
         let cores = cores(here, threaded);
         let width = |core: &Core| core.open.chars().count() + core.close.len() + room(core);
         for (count, core) in cores.iter().enumerate() {
-            // A group begins a new line when it does not fit into the rest of this one, but does into a whole one.
+            // A group starts a new line if it does not fit into the rest of this one, but fits into a whole line.
             let rest = cores.get(count..).unwrap_or_default();
             let members = rest
                 .iter()

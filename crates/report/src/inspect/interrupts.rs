@@ -1,4 +1,4 @@
-//! Which interrupts may fire on the isolated CPUs, and which have fired there.
+//! Lists which interrupts may fire on the isolated CPUs, and which have fired there.
 
 use super::{View, subject_cpus};
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe_cut};
@@ -26,7 +26,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
         .iter()
         .filter(|irq| !narrowed || may(irq) || fires(irq) || here(irq) > 0)
         .collect();
-    // Those that matter come first: they fire there, they may fire there, the rest.
+    // Order by importance: those that fire there, those that may fire there, the rest.
     shown.sort_by_key(|irq| (!fires(irq), !may(irq), irq.irq));
     let everything = cpus == machine.topology.online && !narrowed;
     if !everything {
@@ -132,7 +132,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     )
 }
 
-/// What keeps a mask as it is: `m` the kernel manages it, `f` nothing changes it.
+/// Why a mask cannot change: `m` the kernel manages it, `f` it is fixed.
 fn kept_by(irq: &Interrupt) -> &'static str {
     match irq.immovable() {
         Some(reason) if reason.follows_managed_irq() => "m",
@@ -145,7 +145,7 @@ fn total(irq: &Interrupt) -> u64 {
     irq.counts.iter().map(|(_, count)| count).sum()
 }
 
-/// The CPUs that counted most of it: `cpu1 1,027,781`.
+/// The CPUs with the highest counts: `cpu1 1,027,781`.
 fn where_counted(irq: &Interrupt) -> String {
     let mut counts: Vec<&(u32, u64)> = irq.counts.iter().collect();
     counts.sort_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));

@@ -1,12 +1,12 @@
-//! What isolates what now, in the words of each mechanism.
+//! Shows the current isolation, in the terms of each mechanism.
 
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use machine::{CpuSet, Machine, Partition, Version};
 use std::io::{self, Write};
 
-/// The kind of a partition (`isolated`, `root`, `member`) and, where the kernel holds it invalid, why.
+/// The type of a partition (`isolated`, `root`, `member`), with the reason if the kernel reports it as invalid.
 ///
-/// A v1 set is listed as a partition only when it does not balance load, which is what `isolated` means.
+/// A v1 set is listed as a partition only if it does not balance load, which is the meaning of `isolated`.
 pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
     match (partition.version, partition.partition.as_deref()) {
         (Version::V1, _) => ("isolated", None),
@@ -30,7 +30,7 @@ pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
     }
 }
 
-/// The CPUs that a partition was given.
+/// The CPUs assigned to a partition.
 pub(super) fn configured_cpus(partition: &Partition) -> Option<&CpuSet> {
     let chosen = partition.cpus.as_ref().filter(|set| !set.is_empty());
     let exclusive = partition.cpus_exclusive.as_ref().filter(|set| !set.is_empty());
@@ -40,7 +40,7 @@ pub(super) fn configured_cpus(partition: &Partition) -> Option<&CpuSet> {
         .or(partition.cpus.as_ref())
 }
 
-/// The CPUs that a valid, isolated partition takes away; `None` for the rest.
+/// The CPUs that a valid, isolated partition removes from the others; `None` for other partitions.
 pub(super) fn partition_cpus(partition: &Partition) -> Option<&CpuSet> {
     match partition_kind(partition) {
         ("isolated", None) if partition.name != "/" => configured_cpus(partition),
@@ -48,7 +48,7 @@ pub(super) fn partition_cpus(partition: &Partition) -> Option<&CpuSet> {
     }
 }
 
-/// Parameters of the boot line that have to do with isolation.
+/// Boot parameters related to isolation.
 const BOOT_WORDS: [&str; 12] = [
     "isolcpus",
     "nohz_full",

@@ -1,4 +1,4 @@
-//! The JSON of `inspect`. Rows are serialised one by one, so that a hundred thousand tasks need no second copy.
+//! Writes the JSON of `inspect`. Rows are serialised one by one, so that a hundred thousand tasks need no second copy.
 
 use super::{Part, View};
 use machine::{
@@ -92,7 +92,7 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
     out.write_all(b"\n")
 }
 
-/// A sequence that is made while it is written.
+/// A sequence that is generated while it is written.
 struct Rows<F>(F);
 
 impl<F, I> Serialize for Rows<F>
@@ -134,7 +134,7 @@ struct Document<
     isolation: IsolationRow<'a, P>,
     cgroups: CgroupsRow<'a>,
     unreadable: U,
-    // Outer `None`: not asked for. Inner `None`: asked for, but unknown, which is `null`.
+    // Outer `None`: not requested. Inner `None`: requested, but unknown, which is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Option<T>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -331,7 +331,7 @@ struct IrqRow<'a> {
     affinity: &'a Option<CpuSet>,
     effective: &'a Option<CpuSet>,
     managed: Option<bool>,
-    /// Why no write moves it; `null` where nothing speaks against one.
+    /// Why writing its mask does not move it; `null` if no reason is known.
     immovable: Option<&'static str>,
     counts: Counts<'a>,
 }
@@ -351,7 +351,7 @@ impl<'a> From<&'a Interrupt> for IrqRow<'a> {
     }
 }
 
-/// An object from the number of a CPU to its count; CPUs that are not there counted nothing.
+/// An object from CPU number to count; omitted CPUs counted nothing.
 struct Counts<'a>(&'a [(u32, u64)]);
 
 impl Serialize for Counts<'_> {

@@ -1,5 +1,5 @@
-//! Who may run on the isolated CPUs, and who is there: the listing of `ps -eLo psr,pid,tid,policy,rtprio,comm`,
-//! sorted by what can be done about it.
+//! Lists tasks that may run on the isolated CPUs, and tasks that are there: as `ps -eLo psr,pid,tid,policy,rtprio,comm`,
+//! sorted by possible remedy.
 
 use super::{View, subject_cpus};
 use crate::kernel_threads::{KEEP, KernelThread, Moving, kernel_thread};
@@ -51,7 +51,7 @@ fn is_there(task: &Task, cpus: &CpuSet) -> bool {
     task.cpu.is_some_and(|cpu| cpus.contains(cpu))
 }
 
-/// One line per CPU while these fit a screen: how many are there now, by kind.
+/// One line per CPU while they fit a screen: the current number of tasks, by kind.
 fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::Result<()> {
     const LINES: usize = 32;
     let mut here: BTreeMap<u32, [usize; 3]> = cpus.iter().map(|cpu| (cpu.0, [0; 3])).collect();
@@ -141,7 +141,7 @@ fn section(
     Ok(())
 }
 
-/// The two letters of `ps`.
+/// The two-letter policy name of `ps`.
 fn policy(policy: Policy) -> &'static str {
     match policy {
         Policy::Other => "TS",
@@ -155,10 +155,10 @@ fn policy(policy: Policy) -> &'static str {
     }
 }
 
-/// Threads by kind: those of one row of the table, by its pattern.
+/// Threads by kind: the threads that match one row of the table, by its pattern.
 type Kinds<'a> = BTreeMap<&'static str, (&'static KernelThread, Vec<&'a Task>)>;
 
-/// Sorts threads into kinds, and those that the table does not know.
+/// Splits threads into known kinds and unknown ones.
 fn kinds<'a>(tasks: &[&'a Task]) -> (Kinds<'a>, Vec<&'a Task>) {
     let mut known: Kinds<'a> = BTreeMap::new();
     let mut unknown = Vec::new();

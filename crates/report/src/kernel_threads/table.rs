@@ -1,9 +1,9 @@
-//! The table of kernel threads that 5.10 to 7.x start.
+//! Lists the kernel threads of 5.10 to 7.x.
 
 use super::Moving::{Bound, Follows, Free};
 use super::{KEEP, KernelThread, Moving};
 
-/// The cure of a rescuer, the thread that every workqueue with WQ_MEM_RECLAIM has (`kworker/R-NAME` from 6.9 on).
+/// The cure of a rescuer, a thread of every workqueue with WQ_MEM_RECLAIM (`kworker/R-NAME` since 6.9).
 const RESCUER: &str = "its workqueue; quiet while memory is enough";
 
 const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
@@ -22,7 +22,7 @@ impl KernelThread {
     }
 }
 
-/// The table. Special names stand before general ones, because the first match counts.
+/// The table. Special names precede general ones, because the first match wins.
 pub const KERNEL_THREADS: &[KernelThread] = &[
     row(
         "migration/#",

@@ -1,5 +1,5 @@
-//! The accounts of a measurement: that no sample was lost, what the tool took itself, what was counted beside the samples, and
-//! how the programs ended.
+//! Formats the accounts of a measurement: that no sample was lost, the tool's own overhead, other counters, and how the programs
+//! ended.
 
 use super::{counter, thread};
 use crate::style::{COLUMNS, counted, grouped, safe, wrap};
@@ -8,14 +8,14 @@ use measure::programs::ProgramResult;
 use measure::{Count, GapLabel, Kind, Measurement, ThreadResult};
 use std::fmt::Write as _;
 
-/// What a whole measurement found besides its histograms: each thread's accounts, and what became of programs.
+/// The results of a measurement besides its histograms: the accounts of each thread, and the exits of programs.
 pub(crate) fn measured_text(measurement: &Measurement) -> String {
     let mut text: String = measurement.threads.iter().map(accounts).collect();
     text.push_str(&programs(&measurement.programs));
     text
 }
 
-/// That nothing was lost, and everything else that is to be said of a thread.
+/// That nothing was lost, and further facts about a thread.
 pub(super) fn accounts(thread: &ThreadResult) -> String {
     let mut text = String::new();
     let what = due(thread.kind);
@@ -38,13 +38,13 @@ pub(super) fn accounts(thread: &ThreadResult) -> String {
     text
 }
 
-/// Everything that is to be said of a thread besides its accounts, one line each, without indent.
+/// All facts about a thread besides its accounts, one line each, without indent.
 pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
     let lines = [thread::lines(thread), counter::lines(thread), count_lines(thread)];
     lines.into_iter().flatten()
 }
 
-/// What a thread of this kind expects.
+/// The name of the samples that a thread of this kind expects.
 pub(super) fn due(kind: Kind) -> &'static str {
     match kind {
         Kind::Latency | Kind::All => "wake-ups due",
@@ -52,7 +52,7 @@ pub(super) fn due(kind: Kind) -> &'static str {
     }
 }
 
-/// What became of the programs that ran beside.
+/// How the accompanying programs ended.
 pub(super) fn programs(programs: &[ProgramResult]) -> String {
     let mut text = String::new();
     for program in programs {
@@ -80,7 +80,7 @@ pub(super) fn program_words(program: &ProgramResult) -> String {
     text
 }
 
-/// What the tool did to itself, and what the hypervisor is known to have taken.
+/// The tool's own overhead, and the known overhead of the hypervisor.
 pub(super) fn own(thread: &ThreadResult) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(stolen) = thread.stolen_ns {
@@ -125,7 +125,7 @@ fn counted_u64(count: u64, noun: &str) -> String {
     counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
-/// At most two lines without indent: the numbers, and what has none.
+/// At most two lines without indent: the numbers, and the counters without one.
 fn count_lines(thread: &ThreadResult) -> Vec<String> {
     let known: Vec<String> = thread.counts.iter().filter_map(count_text).collect();
     let unknown: Vec<String> = thread

@@ -1,4 +1,4 @@
-//! Small histograms of one thread: what it sampled and, where it missed wake-ups, beside that all that were due.
+//! Draws small histograms of one thread: its samples and, if it missed wake-ups, next to it all expected wake-ups.
 
 use crate::bins::logarithmic;
 use crate::style::{Role, Style, grouped};
@@ -6,10 +6,10 @@ use crate::units::time;
 use measure::{Kind, ThreadResult};
 use std::fmt::Write as _;
 
-/// The histograms of a thread; empty where nothing was sampled.
+/// The histograms of a thread; empty without samples.
 pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
     let cpu = thread.cpu;
-    // Where nothing was missed, the schedule saw what the thread saw.
+    // Without missed wake-ups, the schedule equals the samples.
     let schedule = thread.schedule.as_ref().filter(|_| thread.missed > 0);
     let name = match (thread.kind, schedule) {
         (Kind::Noise, _) => format!("CPU {cpu}, gaps"),
@@ -27,7 +27,7 @@ pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
     text
 }
 
-/// Bars on a logarithmic scale in both directions, so that a single late sample is still seen.
+/// Bars on a logarithmic scale in both directions, so that a single late sample is visible.
 fn drawn(name: &str, histogram: &[(u64, u64)], style: Style) -> String {
     const BAR: f64 = 40.0;
     let mut text = String::new();

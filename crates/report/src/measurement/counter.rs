@@ -1,4 +1,4 @@
-//! What is to be said of the counter that a thread has read: is it steady, how fast, how far from that of other CPUs.
+//! Formats facts about the counter that a thread has read: whether it is steady, its rate, its offset from other CPUs.
 
 use crate::units::time;
 use measure::{Counter, CounterOffset, CounterRate, ThreadResult};
@@ -79,7 +79,7 @@ fn apart(offset: CounterOffset) -> String {
     }
 }
 
-/// Millionths, with the digits that they need.
+/// Parts per million, with the necessary digits.
 fn ppm(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

@@ -1,5 +1,5 @@
-//! A measurement as one page: headline numbers, the histograms, gaps over time, every CPU's statistics, what became of
-//! programs, what the kernel counted meanwhile. Wake-ups and gaps that were measured at once have their own sections.
+//! Writes a measurement as one page: headline numbers, the histograms, gaps over time, every CPU's statistics, how programs
+//! ended, and kernel counters during the measurement. Wake-ups and gaps measured together have separate sections.
 
 mod drawings;
 mod pictures;
@@ -19,7 +19,7 @@ use machine::{CpuSet, Nanos};
 use measure::{Kind, Measurement};
 use std::fmt::Write as _;
 
-/// The page. All text of the machine is escaped; the whole result is inside as JSON under the name `json_name`, to be
+/// The page. All text of the machine is escaped; the whole result is embedded as JSON under the name `json_name`, to be
 /// saved with one click.
 #[must_use]
 pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
@@ -62,7 +62,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     page
 }
 
-/// The threads of each kind alone; a measurement without threads is what it was meant to be.
+/// The threads of each kind separately; a measurement without threads keeps its intended kind.
 fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
     let mut kinds: Vec<Measurement> = [Kind::Latency, Kind::Noise]
         .into_iter()
@@ -81,7 +81,7 @@ fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
     kinds
 }
 
-/// What became of the programs that ran beside.
+/// How the accompanying programs ended.
 fn programs(page: &mut String, measurement: &Measurement) {
     if measurement.programs.is_empty() {
         return;
@@ -153,7 +153,7 @@ fn header(page: &mut String, measurement: &Measurement) {
     page.push_str("</header>\n");
 }
 
-/// The answer in one sentence, or in two.
+/// The answer, in one or two sentences.
 fn headline(measurement: &Measurement) -> String {
     let kinds = of_each_kind(measurement);
     let sentences: Vec<String> = kinds.iter().map(sentence).collect();
@@ -213,7 +213,7 @@ fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
     }
 }
 
-/// What the kernel counted on these CPUs while the samplers ran.
+/// Kernel counters of these CPUs while the samplers ran.
 fn counters(page: &mut String, measurement: &Measurement) {
     let Some(activity) = &measurement.activity else {
         return;

@@ -1,4 +1,4 @@
-//! What is to be said of one thread below the table: the rest of its statistics, its schedule, its period, its spikes.
+//! Formats facts about one thread below the table: the rest of its statistics, its schedule, its period, its spikes.
 
 use crate::bound::{Side, at_least, at_most, number_bound};
 use crate::style::grouped;
@@ -12,7 +12,7 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
     if thread.recorded > 0 {
         lines.push(rest(thread));
     }
-    // Where nothing was missed, the schedule saw what the thread saw.
+    // Without missed wake-ups, the schedule equals the samples.
     if thread.missed > 0
         && let Some(schedule) = &thread.schedule
     {
@@ -85,7 +85,7 @@ fn period(jitter: &Jitter) -> String {
     )
 }
 
-/// What the run proves, and what it would take.
+/// What the run proves, and what a full proof would need.
 fn proof(proof: &Proof) -> String {
     let limit = at_most(proof.limit_ns);
     let seen = match (proof.trials, proof.above) {
@@ -130,7 +130,7 @@ fn proof(proof: &Proof) -> String {
     text
 }
 
-/// A number of the user, with all of its digits.
+/// A number from the user, with all its digits.
 fn as_given(value: f64) -> String {
     if value == 0.0 || (0.001..1_000.0).contains(&value) {
         value.to_string()
@@ -139,7 +139,7 @@ fn as_given(value: f64) -> String {
     }
 }
 
-/// A time that it takes at least and that may be long, for people: rounded up.
+/// A lower bound of a possibly long time, for people: rounded up.
 fn long_time(ns: u64) -> String {
     let minutes = ns.div_ceil(60_000_000_000);
     match minutes {
@@ -150,7 +150,7 @@ fn long_time(ns: u64) -> String {
     }
 }
 
-/// How many, and the worst of them: all are in the result.
+/// The number of spikes, and the worst ones; the result contains all.
 fn spikes(thread: &ThreadResult) -> Option<String> {
     const SHOWN: usize = 5;
     let (from, total) = (thread.spike_ns?, thread.spikes_total?);

@@ -1,6 +1,5 @@
-//! Histograms as curves over each other, on logarithmic scales for what is seldom and on linear ones for what is common. Which
-//! curves are shown is the page's own style and its boxes to tick; only zoom and values need the script `zoom.js`, which reads
-//! from the drawing how it is divided.
+//! Draws histograms as overlaid curves, on logarithmic scales for rare values and on linear ones for common values. CSS and
+//! checkboxes select the curves; only zoom and values need the script `zoom.js`, which reads the scales from the drawing.
 
 mod plot;
 
@@ -14,22 +13,22 @@ const PER_DECADE: u32 = 20;
 /// Bins of the linear scale.
 const BINS: u64 = 160;
 
-/// One of them.
+/// One curve.
 pub(crate) struct Curve {
-    /// Its number: the class of its style is `k` with it.
+    /// Its number: the class of its style is `k` plus this.
     pub number: usize,
-    /// What it is called, also by a pointer that rests on it.
+    /// Its name, also as a tooltip.
     pub name: String,
-    /// What the legend says besides; may be empty.
+    /// An addition in the legend; may be empty.
     pub note: String,
-    /// Exact buckets in ascending order: the lowest value in nanoseconds, and how many samples.
+    /// Exact buckets in ascending order: lowest value in nanoseconds, number of samples.
     pub histogram: Vec<(u64, u64)>,
-    /// A largest sample that shall have a flag.
+    /// A largest sample to mark with a flag.
     pub worst_ns: Option<u64>,
 }
 
 impl Curve {
-    /// How many samples it is made of.
+    /// Number of samples.
     pub(crate) fn samples(&self) -> u64 {
         self.histogram
             .iter()
@@ -37,19 +36,19 @@ impl Curve {
     }
 }
 
-/// How a drawing is divided.
+/// The scale of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// Both directions by powers of ten: one late sample among millions is seen.
+    /// Both axes logarithmic: one late sample among millions is visible.
     Logarithmic,
-    /// Both evenly, up to so many nanoseconds: shapes as they are. What is above is in no bin.
+    /// Both axes linear, up to this many nanoseconds: true shapes. Larger values are in no bin.
     Linear(u64),
 }
 
-/// A part of a curve: from, to (nanoseconds), and the share of the samples that is in it.
+/// A part of a curve: from, to (nanoseconds), and its share of the samples.
 type Step = (f64, f64, f64);
 
-/// Draws them, as a figure that can be zoomed; `None` where there is no sample. `id` is the only one of its name on the page.
+/// Draws the curves, as a figure that can be zoomed; `None` without samples. `id` must be unique on the page.
 pub(crate) fn curves(
     id: &str,
     class: &str,
@@ -89,7 +88,7 @@ pub(crate) fn curves(
     Some(svg)
 }
 
-/// What zooms; shown by the script alone, because nothing else could.
+/// Zoom controls; only the script shows them, because they need it.
 const CONTROLS: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"zoom\" hidden>\
 <button type=\"button\" data-do=\"in\">zoom in <kbd>+</kbd></button>\
 <button type=\"button\" data-do=\"out\">zoom out <kbd>-</kbd></button>\
@@ -192,7 +191,7 @@ mod tests {
                 None
             );
         }
-        // Values at both ends of what there is.
+        // Values at both ends of the range.
         let wide = curve(0, "none", &[(0, 1), (u64::MAX - 1, u64::MAX / 2)]);
         for scale in [Scale::Logarithmic, Scale::Linear(u64::MAX)] {
             let svg = curves("a", "x", "b", "c", scale, std::slice::from_ref(&wide)).unwrap();

@@ -1,8 +1,8 @@
-//! Foreign text inside a page: nothing that a task, an interrupt or a file calls itself can become markup.
+//! Escapes foreign text in a page: no name of a task, an interrupt or a file can become markup.
 
 use crate::style::safe;
 
-/// Text as HTML, also fit for an attribute in double quotes. Control characters become visible escapes first.
+/// Text as HTML, also valid inside an attribute in double quotes. Control characters become visible escapes first.
 pub(crate) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in safe(text).chars() {
@@ -18,7 +18,7 @@ pub(crate) fn html(text: &str) -> String {
     out
 }
 
-/// Our own text for times, with the micro sign that a page can show and a terminal may not.
+/// Our own text for times, with the micro sign, which pages support and terminals may not.
 pub(crate) fn unit(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut words = html(text)
@@ -46,7 +46,7 @@ pub(crate) fn unit(text: &str) -> String {
     out
 }
 
-/// Bytes as a data URI's body: everything but letters, digits and a few harmless signs is percent-encoded.
+/// Bytes as a data URI's body: everything except letters, digits and a few harmless signs is percent-encoded.
 pub(crate) fn percent(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);

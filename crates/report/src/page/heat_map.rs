@@ -1,5 +1,5 @@
-//! Every CPU over time, the darker the worse: what the drawings of single CPUs cannot show, that several were stopped at once, or
-//! one after the other. It is binned by the measurement itself, so all samples are in it, however many there were.
+//! Draws every CPU over time, darker for worse values: unlike drawings of single CPUs, this shows that several were stopped at
+//! once, or one after the other. The measurement itself does the binning, so all samples are included, regardless of their number.
 
 use super::escape::unit;
 use crate::bound::at_most;
@@ -12,19 +12,19 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 24.0;
 const ROW: f64 = 18.0;
-/// What is left free between two rows.
+/// Space between two rows.
 const SPACE: f64 = 2.0;
 
-/// Most fields of a row: more cannot be told apart, nor be hit by a pointer.
+/// Maximum number of fields per row: more could not be distinguished, nor hit by a pointer.
 const FIELDS: usize = 128;
 
-/// Most rows; the numbers of all CPUs stand in the tables.
+/// Maximum number of rows; the tables contain the numbers of all CPUs.
 pub(crate) const ROWS: usize = 64;
 
-/// From which value on a field has its shade, and how the legend calls that.
+/// The lowest value of each shade, and its name in the legend.
 type Shades = [(u64, &'static str); 4];
 
-/// Parts of a million of the time that were stolen.
+/// Stolen time, in parts per million.
 const STOLEN: Shades = [
     (1, "below 0.1\u{a0}%"),
     (1_000, "to 1\u{a0}%"),
@@ -32,7 +32,7 @@ const STOLEN: Shades = [
     (100_000, "more"),
 ];
 
-/// Nanoseconds that the latest wake-up was late.
+/// Lateness of the latest wake-up, in nanoseconds.
 const LATE: Shades = [
     (1, "below 10\u{a0}µs"),
     (10_000, "to 100\u{a0}µs"),
@@ -40,7 +40,7 @@ const LATE: Shades = [
     (1_000_000, "more"),
 ];
 
-/// Draws the threads of one kind; `None` where no sample has its time.
+/// Draws the threads of one kind; `None` if no sample has a timestamp.
 pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
     let with_times = threads
         .iter()
@@ -95,7 +95,7 @@ pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
     Some(svg)
 }
 
-/// The same with fewer parts, each as long as some of the measurement's own.
+/// The same with fewer parts, each a whole number of the measurement's own parts.
 fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
     let many = over_time.values_ns.len().div_ceil(FIELDS).max(1);
     let joined = |parts: &[u64]| match kind {
@@ -109,7 +109,7 @@ fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
     }
 }
 
-/// What the shades mean, above the rows.
+/// The meaning of the shades, above the rows.
 fn legend(svg: &mut String, shades: &Shades) {
     svg.push_str("<g class=\"tick\">");
     for (shade, (_, called)) in shades.iter().enumerate() {
@@ -162,7 +162,7 @@ fn fields(
     }
 }
 
-/// At least one where there is anything: a gap is never invisible.
+/// At least one if the value is not zero: a gap is never invisible.
 fn per_million(part: u64, whole: u64) -> u64 {
     let share = u128::from(part) * 1_000_000 / u128::from(whole.max(1));
     u64::try_from(share).unwrap_or(u64::MAX).max(u64::from(part > 0))

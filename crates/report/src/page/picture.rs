@@ -1,36 +1,36 @@
-//! A drawing of curves with what a reader does to it: another scale, curves switched off, zoom, values. All pages that compare
-//! distributions have this one, so that who has read one can read all.
+//! Writes a drawing of curves with its controls: scale, curve selection, zoom, values. All pages that compare distributions use
+//! the same one, so that readers learn it once.
 
 use super::curves::{Curve, Scale, curves, round};
 use super::escape::{html, unit};
 use std::fmt::Write as _;
 
-/// Style of such drawings.
+/// Style of these drawings.
 pub(crate) const STYLE: &str = include_str!("picture.css");
 
-/// What zooms them and tells their values.
+/// The script for zoom and values.
 pub(crate) const SCRIPT: &str = include_str!("zoom.js");
 
-/// Curves in a drawing, each with a colour and dashes of its own.
+/// Maximum number of curves, each with its own colour and dashes.
 pub(crate) const CURVES: usize = 12;
 
-/// What is drawn and how it is called.
+/// Content and texts of the drawing.
 pub(crate) struct Picture<'a> {
-    /// The only one of its name on the page.
+    /// Its id, unique on the page.
     pub id: &'a str,
-    /// What somebody is told who does not see it.
+    /// Description for readers who cannot see it.
     pub title: &'a str,
-    /// What the times are.
+    /// Meaning of the times.
     pub axis: &'a str,
-    /// What each curve is of.
+    /// Meaning of the curves.
     pub legend: &'a str,
-    /// At most [`CURVES`], each with another number below that.
+    /// At most [`CURVES`], each with a unique number below that.
     pub curves: &'a [Curve],
-    /// What nearly all samples are below: the linear scale ends there.
+    /// Upper bound of nearly all samples: the end of the linear scale.
     pub common_ns: Option<u64>,
 }
 
-/// Writes it into the page, in both scales.
+/// Writes the drawing into the page, in both scales.
 pub(crate) fn picture(page: &mut String, picture: &Picture) {
     let Picture { id, title, axis, .. } = picture;
     let drawn = |class: &str, scale| {
@@ -70,7 +70,7 @@ pub(crate) fn picture(page: &mut String, picture: &Picture) {
     page.push_str("</div>\n");
 }
 
-/// A box to tick for each curve.
+/// A checkbox for each curve.
 fn legend(page: &mut String, picture: &Picture) {
     let _ = write!(
         page,
@@ -92,7 +92,7 @@ fn legend(page: &mut String, picture: &Picture) {
     page.push_str("</fieldset>\n");
 }
 
-/// What 99 of 100 samples of every curve are below.
+/// Upper bound of 99 of 100 samples of every curve.
 pub(crate) fn common(curves: &[Curve]) -> Option<u64> {
     let of_one = |curve: &Curve| {
         let seldom = curve.samples() / 100;
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(common(&[]), None);
     }
 
-    /// What is common has a place on the linear scale even where the scale ends right there.
+    /// A common value is visible on the linear scale even if the scale ends exactly there.
     #[test]
     fn both_scales_are_there_or_no_choice_is() {
         let curves = of(&[&[(1_000, 5)]]);

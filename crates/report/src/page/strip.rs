@@ -1,5 +1,5 @@
-//! Gaps over time, one strip per phase: each line is a moment at which the CPU was taken away, as high as the
-//! gap was long (logarithmic), so that a pattern (a tick, a burst) shows itself.
+//! Draws gaps over time, one strip per phase: each line is a moment at which the CPU was taken away, its height the length of the
+//! gap (logarithmic), so that a pattern (a tick, a burst) becomes visible.
 
 use super::escape::{html, unit};
 use crate::style::counted;
@@ -13,20 +13,20 @@ const RIGHT: f64 = 14.0;
 const STRIP: f64 = 92.0;
 const PITCH: f64 = 126.0;
 
-/// Columns of a strip: each shows its longest gap, which is all that an eye can tell apart.
+/// Columns of a strip: each shows its longest gap; more detail would not be visible.
 const COLUMNS: usize = 562;
 
 /// The gaps of one phase on one CPU.
 pub(crate) struct Strip<'a> {
-    /// Class of its style: `before` or `during`.
+    /// Its CSS class: `before` or `during`.
     pub class: &'static str,
-    /// Name in front of the number of gaps.
+    /// Name before the number of gaps.
     pub name: &'static str,
-    /// Whose gaps.
+    /// The thread with the gaps.
     pub thread: &'a ThreadResult,
 }
 
-/// Draws one CPU's strips; `None` where no gap was kept in any of them.
+/// Draws one CPU's strips; `None` if no gap was kept in any of them.
 pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<String> {
     let threads = || strips.iter().map(|strip| strip.thread);
     let all = || threads().flat_map(|thread| thread.gaps.iter().flatten());
@@ -134,7 +134,7 @@ fn strip(
         top - 7.0,
         html(label)
     );
-    // Two paths: what others did, and what the kernel did only because this very sampler was there.
+    // Two paths: interruptions by others, and kernel work caused only by this sampler.
     for (own, style) in [(false, class), (true, "own")] {
         let mut tallest = vec![0_u64; COLUMNS];
         for gap in gaps.iter().filter(|gap| is_own(gap.label) == own) {

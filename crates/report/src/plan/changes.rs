@@ -1,11 +1,11 @@
-//! The changes of a plan, one knob after the other: before and after, why, and how each is undone.
+//! Formats the changes of a plan, one knob after the other: before and after, the reason, and how each is undone.
 
 use super::Length;
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
 use plan::{Action, Change, ChangeKind, KNOBS, Undo};
 use std::fmt::Write as _;
 
-/// What stands above the changes of a knob.
+/// The heading above the changes of a knob.
 pub(super) struct Title<'a> {
     pub(super) name: &'a str,
     pub(super) because: &'a str,
@@ -73,7 +73,7 @@ pub(super) fn knob(text: &mut String, title: &Title, changes: &[&Change], length
     }
 }
 
-/// One change: two or three lines, or one for a file of a cgroup that has just been made.
+/// One change: two or three lines, or one for a file of a newly created cgroup.
 fn one(text: &mut String, change: &Change, style: Style) {
     let why = safe(&change.why);
     if goes_with_set(change) {
@@ -111,7 +111,7 @@ fn one(text: &mut String, change: &Change, style: Style) {
     );
 }
 
-/// Whether a change writes a file of a cgroup that goes away with it.
+/// Whether a change writes a file of a cgroup, and disappears together with it.
 fn goes_with_set(change: &Change) -> bool {
     matches!(
         change.action,
@@ -125,7 +125,7 @@ fn goes_with_set(change: &Change) -> bool {
     )
 }
 
-/// A value as found in a file: empty is shown as such.
+/// A value read from a file; an empty one is shown as such.
 fn value(value: &str) -> String {
     let value = value.trim();
     if value.is_empty() {

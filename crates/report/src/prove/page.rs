@@ -1,5 +1,5 @@
-//! The story as one page that needs nothing else: style and drawings inside, no network. It is read on paper and on a phone as
-//! well, light and dark.
+//! Writes the report as one self-contained page: style and drawings embedded, no network. It also works on paper and on a phone,
+//! in light and dark mode.
 
 use super::sections;
 use super::statistics::headlines;
@@ -9,7 +9,7 @@ use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
 use std::fmt::Write as _;
 
-/// The page. All text of the machine is escaped; the whole story is inside as JSON, to be saved with one click.
+/// The page. All text of the machine is escaped; the whole report is embedded as JSON, to be saved with one click.
 #[must_use]
 pub fn prove_html(story: &Story) -> String {
     let mut page = String::with_capacity(1 << 17);

@@ -1,4 +1,4 @@
-//! The sections of the page.
+//! Writes the sections of the page.
 
 use super::statistics::{measured_cpus, merged, of, of_cpu};
 use super::{Entry, Outcome, Phase, Residue, Story};
@@ -113,14 +113,14 @@ fn strips(story: &Story, cpu: u32) -> Vec<Strip<'_>> {
     phases.into_iter().filter_map(strip).collect()
 }
 
-/// Both phases over each other, all measured CPUs of each together.
+/// Both phases overlaid, each with all its measured CPUs together.
 fn drawing(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &str) {
     let id = match kind {
         Kind::Latency => "latency",
         Kind::All => "both",
         Kind::Noise => "noise",
     };
-    // In the colours that the two have everywhere on this page.
+    // In the colours of the two phases on the whole page.
     let phases = [(1, "before", &story.before), (0, "isolated", &story.during)];
     let curve = |(number, name, phase): (usize, &str, &Option<Phase>)| {
         let result = of(phase.as_ref(), kind)?;
@@ -171,7 +171,7 @@ fn table(page: &mut String, story: &Story, kind: Kind, cpu: u32) {
     page.push_str("</tbody></table></div>");
 }
 
-/// What so many samples can prove: with none beyond the largest, the rule of three bounds how often one is.
+/// What this many samples prove: with none beyond the largest, the rule of three bounds the frequency of larger ones.
 fn bound(page: &mut String, result: Option<&Measurement>) {
     let samples: u64 = result
         .iter()
@@ -290,7 +290,7 @@ pub(super) fn changes(page: &mut String, story: &Story) {
         .iter()
         .map(|entry| (entry.change.as_str(), entry))
         .collect();
-    // A plan that was not carried out is still worth reading.
+    // A plan that was not carried out is still informative.
     let (title, how) = match story.entries.is_empty() {
         true => ("What would have been changed", "Nothing of it was done."),
         false => (

@@ -1,4 +1,4 @@
-//! Numbers of the story that the terminal and the page both show: the two phases side by side.
+//! Computes the report's numbers for the terminal and the page: the two phases side by side.
 
 use super::{Phase, Story};
 use crate::statistics::{per_second, stolen, tail, worst};
@@ -7,7 +7,7 @@ use crate::units::{maybe_mean, maybe_time, percent, rate, time};
 use measure::{Kind, Measurement, ThreadResult};
 use std::collections::BTreeMap;
 
-/// One line of a comparison: what, before, isolated.
+/// One line of a comparison: name, before, isolated.
 pub(super) struct Line {
     pub what: String,
     pub before: String,
@@ -19,7 +19,7 @@ pub(super) fn of(phase: Option<&Phase>, kind: Kind) -> Option<&Measurement> {
     match kind {
         Kind::Latency => phase?.latency.as_ref(),
         Kind::Noise => phase?.noise.as_ref(),
-        // `prove` asks one question after the other.
+        // `prove` measures one kind after the other.
         Kind::All => None,
     }
 }
@@ -34,7 +34,7 @@ pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
     sums.into_iter().collect()
 }
 
-/// The few numbers that decide, for both phases. Empty where nothing was measured.
+/// The few decisive numbers, for both phases. Empty without a measurement.
 pub(super) fn headlines(story: &Story) -> Vec<Line> {
     let mut lines = Vec::new();
     let phases = [story.before.as_ref(), story.during.as_ref()];

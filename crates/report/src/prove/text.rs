@@ -1,4 +1,4 @@
-//! The story for a terminal.
+//! Writes the report for a terminal.
 
 use super::statistics::headlines;
 use super::{Outcome, Residue, Restored, Story};
@@ -8,7 +8,7 @@ use crate::units::rate;
 use machine::Nanos;
 use std::fmt::Write as _;
 
-/// The story for a terminal: verdict first, then the evidence, at most 80 columns.
+/// The report for a terminal: verdict first, then the evidence, at most 80 columns.
 #[must_use]
 pub fn prove_text(story: &Story, style: Style) -> String {
     let mut text = String::new();

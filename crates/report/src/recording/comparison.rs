@@ -1,5 +1,5 @@
-//! Several files side by side: their quantiles, what each lost, where their machines differ, and what they show of what
-//! the user requires. Differences are stated, and nothing is called better: that needs more than one run of each.
+//! Compares several files: their quantiles, the losses of each, the differences between their machines, and the user's
+//! requirements. It states differences, but calls nothing better: that needs more than one run of each.
 
 use super::json::{COMPARE_SCHEMA, Report};
 use super::{head, row, share_name, span_text, title};
@@ -14,30 +14,30 @@ use std::fmt::Write as _;
 
 /// One of the files.
 pub struct Compared {
-    /// Its name, as the user gave it.
+    /// Its name, as given by the user.
     pub file: String,
-    /// What it says.
+    /// Its content.
     pub recording: Recording,
 }
 
 /// What one series of a file says about one requirement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
-    /// The requirement, as the user wrote it.
+    /// The requirement, as written by the user.
     pub requirement: String,
     /// The file.
     pub file: String,
     /// The series in it.
     pub thread: String,
-    /// What of it was judged: samples, or all wake-ups that were due.
+    /// What was judged: samples, or all expected wake-ups.
     pub basis: Option<Basis>,
-    /// Held or not, and why.
+    /// Whether it is met, and why.
     #[serde(flatten)]
     pub judgement: Judgement,
 }
 
 impl Judged {
-    /// Judges every series of every file by every requirement.
+    /// Checks every series of every file against every requirement.
     #[must_use]
     pub fn all(files: &[Compared], requirements: &[Requirement]) -> Vec<Judged> {
         let mut judged = Vec::new();
@@ -51,7 +51,7 @@ impl Judged {
                     basis: Some(series.basis),
                     judgement: judge(series, requirement),
                 }));
-                // A file without any series of this kind shows nothing.
+                // A file without a series of this kind proves nothing.
                 if judged.len() == before {
                     let what = match requirement.kind {
                         None => "sample",
@@ -81,20 +81,20 @@ pub(crate) struct Difference {
     first: String,
     pub other: String,
     pub thread: String,
-    /// What of both was compared: all wake-ups that were due, where both files tell how late they were; else samples.
+    /// What was compared: all expected wake-ups, if both files report their lateness; otherwise samples.
     basis: Basis,
     pub which: String,
     pub first_ns: Span,
     pub other_ns: Span,
-    /// How much more it is in the other one, at least and at most.
+    /// The increase in the other file, as lower and upper bound.
     pub more_ns: [Option<i128>; 2],
 }
 
-/// Where the machines or runs differ, of what all files tell.
+/// A difference between machines or runs, in a fact that all files report.
 #[derive(Serialize)]
 pub(crate) struct Fact<'a> {
     pub name: String,
-    /// Of each file.
+    /// One value per file.
     pub values: Vec<&'a str>,
 }
 
@@ -194,7 +194,7 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
     text
 }
 
-/// What was required, and whether it holds.
+/// The requirements, and whether they are met.
 pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
     let mut text = String::new();
     if !judged.is_empty() {
@@ -221,7 +221,7 @@ pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
     text
 }
 
-/// Whether it holds, in a word.
+/// Whether it is met, in one word.
 pub(crate) fn outcome(one: &Judged) -> (&'static str, Role) {
     match one.judgement.outcome {
         Outcome::Held => ("holds", Role::Good),
@@ -243,7 +243,7 @@ pub(crate) fn signed(more_ns: Option<i128>) -> String {
     }
 }
 
-/// Of series that are surely the same thing: the same CPU and part, or the only series of both files.
+/// Compares only series that certainly correspond: the same CPU and part, or the only series of both files.
 pub(crate) fn differences(files: &[Compared]) -> Vec<Difference> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
@@ -308,7 +308,7 @@ fn largest_span(series: &Series) -> Option<Span> {
     })
 }
 
-/// Where the machines, or the ways of measuring, differ: of what all files tell.
+/// Differences between the machines, or the measuring methods, in facts that all files report.
 pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
@@ -337,7 +337,7 @@ pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
     found
 }
 
-/// Adds a fact once, where all know it and not all the same.
+/// Adds a fact, unless it is present, if all files report it and the values differ.
 fn tell<'a>(found: &mut Vec<Fact<'a>>, name: String, lists: &[&'a [(String, String)]], field: &str) {
     let value = |facts: &&'a [(String, String)]| -> Option<&'a str> {
         let mut known = facts.iter();

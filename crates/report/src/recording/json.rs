@@ -1,4 +1,4 @@
-//! The contract `quietcore.report/1`.
+//! Writes the contract `quietcore.report/1`.
 
 use formats::statistics::{Statistics, statistics};
 use formats::{Basis, Kind, Part, Recording, Series, Spike, Stated, Stretch};
@@ -41,7 +41,7 @@ struct Thread<'a> {
     cpu: Option<u32>,
     thread: Option<u32>,
     part: Option<Part>,
-    /// `None` where the file does not state it.
+    /// `None` if the file does not state it.
     samples: Option<u64>,
     overflow: Option<u64>,
     missed: Option<u64>,
@@ -50,12 +50,12 @@ struct Thread<'a> {
     /// Lowest value, width, count.
     histogram: Vec<[u64; 3]>,
     spikes: &'a [Spike],
-    /// What came when.
+    /// The periods of the series over time.
     #[serde(skip_serializing_if = "<[Stretch]>::is_empty")]
     stretches: &'a [Stretch],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<Fact<'a>>,
-    /// The same wake-ups by another basis.
+    /// The same wake-ups on another basis.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     beside: Vec<Thread<'a>>,
 }
@@ -111,7 +111,7 @@ fn thread<'a>(recording: &Recording, series: &'a Series) -> Thread<'a> {
     }
 }
 
-/// One file as JSON; `file` is its name as the user gave it.
+/// One file as JSON; `file` is its name as given by the user.
 #[must_use]
 pub fn recording_json<'a>(file: &'a str, recording: &'a Recording) -> impl Serialize + 'a {
     Report::of(file, recording, Some(REPORT_SCHEMA))

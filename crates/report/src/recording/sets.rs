@@ -1,4 +1,4 @@
-//! What repetitions show, in words: what is better or worse, by how much; what was not shown, and what would show it.
+//! Reports in words what repetitions show: what is better or worse, and by how much; what was not shown, and what would show it.
 
 use super::comparison::{Judged, judged_text};
 use super::share_name;
@@ -10,7 +10,7 @@ use formats::Basis;
 use machine::Nanos;
 use std::fmt::Write as _;
 
-/// The screen of sets of repetitions. `detect` is a size of difference that shall be found.
+/// The screen of sets of repetitions. `detect` is the size of a difference that must be detectable.
 #[must_use]
 pub fn sets_text(sets: &[Compared], detect: Option<Nanos>, judged: &[Judged], style: Style) -> String {
     let mut text = String::new();
@@ -62,7 +62,7 @@ fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
     text
 }
 
-/// Which two sets these are, and how many runs of how long.
+/// The names of the two sets, and the number and length of their runs.
 pub(crate) fn set_head(one: &Compared) -> String {
     let length = one
         .run_ns
@@ -102,7 +102,7 @@ pub(crate) fn words(one: &Compared, asked: &Quantity, answer: &Answer, detect: O
     }
 }
 
-/// How many repetitions it takes to see more.
+/// The number of repetitions needed to detect more.
 fn more(one: &Compared, asked: &Quantity, answer: &Answer, detect: Option<Nanos>) -> String {
     let size = match (asked.number, detect) {
         (Number::Quantile(_), Some(size)) => size.0 as f64,
@@ -188,7 +188,7 @@ pub(crate) fn shown(number: Number, value: f64) -> String {
     }
 }
 
-/// The size of a difference as an interval, from its smaller end to its larger one, rounded outwards.
+/// The size of a difference as an interval, in ascending order, rounded outwards.
 pub(crate) fn range(number: Number, interval: [f64; 2]) -> String {
     let [one, other] = interval.map(f64::abs);
     format!(
@@ -198,7 +198,7 @@ pub(crate) fn range(number: Number, interval: [f64; 2]) -> String {
     )
 }
 
-/// As [`shown`], rounded to one side.
+/// Like [`shown`], rounded in one direction.
 pub(crate) fn bound(number: Number, value: f64, side: Side) -> String {
     let time = || time_bound(whole(value, side), side);
     match number {
@@ -209,7 +209,7 @@ pub(crate) fn bound(number: Number, value: f64, side: Side) -> String {
     }
 }
 
-/// As a whole number, rounded to one side.
+/// As an integer, rounded in one direction.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Both are far below, and none is negative.
 fn whole(value: f64, side: Side) -> u64 {
     let value = value.max(0.0);

@@ -1,6 +1,6 @@
-//! A study as a table for other programs: one line for each number that a run says of a thread.
+//! Exports a study as a table for other programs: one line per number that a run reports for a thread.
 //!
-//! Long and not wide, so that runs that do not tell the same numbers fit into one table, and whoever reads it groups by any column.
+//! The format is long, not wide, so that runs with different numbers fit into one table, and readers can group by any column.
 
 use crate::recording::sets::name;
 use crate::study_page::StudyPage;
@@ -8,7 +8,7 @@ use compare::{Number, numbers, value};
 use formats::{Basis, Kind, Recording, Series};
 use std::fmt::Write as _;
 
-/// The columns before and behind those of the axes.
+/// The columns before and after those of the axes.
 const COLUMNS: [&[&str]; 2] = [
     &["cell"],
     &[
@@ -16,7 +16,7 @@ const COLUMNS: [&[&str]; 2] = [
     ],
 ];
 
-/// Writes it. What a run does not tell has no line.
+/// Writes the table. Missing numbers have no line.
 pub(super) fn write(study: &StudyPage) -> String {
     let axes: Vec<&str> = study.cells.first().map_or_else(Vec::new, |cell| {
         cell.levels.iter().map(|(axis, _)| axis.as_str()).collect()
@@ -73,7 +73,7 @@ fn lines(text: &mut String, start: &str, run: &Recording) {
     }
 }
 
-/// Name, value and unit of all that a series tells.
+/// Name, value and unit of all numbers of a series.
 fn told(series: &Series) -> Vec<(String, f64, &'static str)> {
     #[allow(clippy::cast_precision_loss)] // Counts and nanoseconds of runs are far below 2^53.
     let whole = |name: &str, value: Option<u64>, unit: &'static str| {
@@ -96,7 +96,7 @@ fn told(series: &Series) -> Vec<(String, f64, &'static str)> {
     counted.into_iter().flatten().chain(asked).collect()
 }
 
-/// A field as RFC 4180 has it. What begins like a formula is no formula: spreadsheets run them.
+/// A field as in RFC 4180. Formulas are disarmed, because spreadsheets run them.
 fn quoted(field: &str) -> String {
     let field = crate::style::safe(field);
     let field = match field.starts_with(['=', '+', '-', '@']) {

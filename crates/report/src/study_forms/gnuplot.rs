@@ -1,7 +1,7 @@
-//! A study as a gnuplot script with its data inside: `gnuplot -p FILE` draws, for each kind of measurement, how often samples
-//! of a length were, and which share of all was longer, with a curve for every cell.
+//! Exports a study as a gnuplot script with its data inside: `gnuplot -p FILE` draws, for each kind of measurement, the frequency
+//! of samples by length, and the share of longer samples, with one curve per cell.
 //!
-//! Buckets of a histogram are too fine for a picture of a few thousand samples, so the first is drawn from bins.
+//! Histogram buckets are too fine to draw a few thousand samples, so the first panel uses bins.
 
 use crate::bins::logarithmic;
 use crate::study_page::{STAMP, StudyPage, own};
@@ -10,11 +10,11 @@ use crate::style::safe;
 use formats::{Kind, Series};
 use std::fmt::Write as _;
 
-/// Bins for each power of ten, as on the page.
+/// Number of bins per power of ten, as on the page.
 const PER_DECADE: u32 = 20;
 
-/// Writes it: the data of each cell as a block of us, samples, and the share that was longer, and as one of bins; then two
-/// panels for each kind.
+/// Writes the script: the data of each cell as a block of us, samples, and the share of longer samples, and as a block of bins;
+/// then two panels per kind.
 pub(super) fn write(study: &StudyPage) -> String {
     let mut text = format!("# quietcore study: {}\n", safe(study.name));
     if own(study).is_some_and(|own| own.environment.emulated) {
@@ -73,14 +73,14 @@ pub(super) fn write(study: &StudyPage) -> String {
     text
 }
 
-/// Every bucket: from where, how many samples, and which share of all was longer.
+/// Every bucket: its lower bound, number of samples, and the share of all samples that was longer.
 fn samples_of(text: &mut String, name: &str, series: &Series) {
     let _ = writeln!(text, "{name} << EOD");
     let all = all(series);
     let mut longer = all;
     for bucket in &series.buckets {
         longer = longer.saturating_sub(bucket.count);
-        // A logarithmic axis has no zero: a share of nothing is not drawn.
+        // A logarithmic axis has no zero, so an empty share is not drawn.
         let share = match longer {
             0 => "NaN".to_owned(),
             longer => share(longer, all).to_string(),
@@ -90,7 +90,7 @@ fn samples_of(text: &mut String, name: &str, series: &Series) {
     text.push_str("EOD\n");
 }
 
-/// Bins that look equally wide on a logarithmic axis, and their share of all samples.
+/// Bins of equal width on a logarithmic axis, with their share of all samples.
 fn bins_of(text: &mut String, name: &str, series: &Series) {
     let _ = writeln!(text, "{name}_bins << EOD");
     let all = all(series);
@@ -118,13 +118,13 @@ fn share(count: u64, all: u64) -> f64 {
     count as f64 / all as f64
 }
 
-/// A logarithmic axis has no zero: what is below a nanosecond is drawn at one.
+/// A logarithmic axis has no zero: values below a nanosecond are drawn at one.
 fn us(ns: u64) -> String {
     let ns = ns.max(1);
     format!("{}.{:03}", ns / 1_000, ns % 1_000)
 }
 
-/// A text in single quotes, where only those have a meaning.
+/// A text in single quotes, in which only single quotes are special.
 fn legend(one: &Samples) -> String {
     let runs = crate::recording::sets::runs(one.runs);
     format!("'{}, {runs}'", safe(one.cell).replace('\'', "''"))

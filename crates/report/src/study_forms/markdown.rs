@@ -1,4 +1,4 @@
-//! A study as Markdown with tables (GitHub's, and most wikis'): what its page has, without the drawings.
+//! Exports a study as Markdown with tables (GitHub's, and most wikis'): the content of its page, without the drawings.
 
 use crate::page::facts;
 use crate::recording::sets::runs;
@@ -11,7 +11,7 @@ use crate::units::time;
 use formats::Kind;
 use std::fmt::Write as _;
 
-/// Writes it. No name of the study or of the machine becomes markup.
+/// Writes the document. No name of the study or of the machine becomes markup.
 pub(super) fn write(study: &StudyPage) -> String {
     let mut text = format!("# Study {}\n\n", plain(study.name));
     let own = own(study);
@@ -90,7 +90,7 @@ fn cells(text: &mut String, samples: &[Samples]) {
     }
 }
 
-/// The head of a table, whose columns behind the first `words` hold numbers.
+/// The head of a table, whose columns after the first `words` contain numbers.
 fn table(text: &mut String, names: &[&str], words: usize) {
     table_row(
         text,
@@ -106,7 +106,7 @@ fn table_row(text: &mut String, cells: &[String]) {
     let _ = writeln!(text, "| {} |", cells.join(" | "));
 }
 
-/// A text in which no letter is markup.
+/// A text in which no character is markup.
 fn plain(words: &str) -> String {
     let mut text = String::with_capacity(words.len());
     for letter in safe(words).chars() {

@@ -1,4 +1,4 @@
-//! The cells of a study, or sets of runs: all samples of all runs of each in one drawing, and their numbers.
+//! Writes the cells of a study, or sets of runs: all samples of all runs of each in one drawing, and their numbers.
 
 use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
@@ -10,7 +10,7 @@ use crate::units::time;
 use formats::Kind;
 use std::fmt::Write as _;
 
-/// Writes what was measured of that kind in each cell into the page, if anything was; `word` is what a cell is called there.
+/// Writes the measurements of that kind in each cell into the page, if there are any; `word` is the page's word for a cell.
 pub(crate) fn section(page: &mut String, kind: Kind, word: &str, cells: &[StudyCell]) {
     let samples = measured(kind, cells);
     if samples.is_empty() {
@@ -43,7 +43,7 @@ pub(crate) fn section(page: &mut String, kind: Kind, word: &str, cells: &[StudyC
     page.push_str("</section>\n");
 }
 
-/// A curve of each cell; the table has all, if they are more than can be told apart.
+/// One curve per cell; if there are more than can be distinguished, only the table has all.
 fn drawn(samples: &[Samples]) -> Vec<Curve> {
     let curve = |(number, one): (usize, &Samples)| Curve {
         number,
@@ -60,7 +60,7 @@ fn drawn(samples: &[Samples]) -> Vec<Curve> {
     samples.iter().take(CURVES).enumerate().map(curve).collect()
 }
 
-/// The table of the cells: what is typical, what is seldom, and the worst of the runs.
+/// The table of the cells: typical values, rare values, and the worst of the runs.
 fn table(page: &mut String, word: &str, samples: &[Samples]) {
     let _ = write!(
         page,

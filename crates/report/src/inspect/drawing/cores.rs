@@ -1,9 +1,9 @@
-//! The cores of one line, with the brackets around them.
+//! Draws the cores of one line, with brackets around them.
 
 use machine::{CoreKind, Cpu, CpuSet};
 use std::collections::BTreeMap;
 
-/// One core with the brackets that begin and end around it.
+/// One core with the brackets that open and close around it.
 pub(super) struct Core<'a> {
     pub(super) open: String,
     pub(super) cpus: Vec<&'a Cpu>,
@@ -16,7 +16,7 @@ pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     let mut groups: BTreeMap<(Option<CoreKind>, u32, u32), Vec<&'a Cpu>> = BTreeMap::new();
     for &cpu in cpus {
         let core = lowest(&cpu.siblings, cpu);
-        // Where the level-2 cache is unknown, a core is taken to have its own.
+        // If the level-2 cache is unknown, assume one per core.
         let l2 = cpu
             .l2
             .as_ref()
@@ -26,7 +26,7 @@ pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
         groups.entry(key).or_default().push(cpu);
     }
     let keys: Vec<(Option<CoreKind>, u32, u32)> = groups.keys().copied().collect();
-    // A level-2 cache is worth brackets when several cores share it, but not the whole line.
+    // A level-2 cache gets brackets if several cores share it, but not the whole line.
     let shares = |place: usize, other: Option<usize>| {
         let (here, there) = (keys.get(place), other.and_then(|other| keys.get(other)));
         matches!((here, there), (Some(here), Some(there)) if here.0 == there.0 && here.1 == there.1)

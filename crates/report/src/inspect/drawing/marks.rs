@@ -1,11 +1,11 @@
-//! The letters beside a CPU: how it is isolated, whether it is busy, offline or the lowest.
+//! Marks a CPU with letters: how it is isolated, and whether it is busy, offline or the lowest.
 
 use super::super::View;
 use super::super::isolation::partition_cpus;
 use crate::style::Role;
 use machine::{CpuId, CpuSet, Machine};
 
-/// One mark: a letter, the CPUs that bear it, what it means.
+/// One mark: a letter, the CPUs that have it, and its meaning.
 pub(super) struct Mark {
     pub(super) letter: char,
     pub(super) cpus: CpuSet,

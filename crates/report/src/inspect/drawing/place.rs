@@ -1,10 +1,10 @@
-//! Where a CPU stands: the lines of the drawing, and their labels.
+//! Locates a CPU in the drawing: the lines, and their labels.
 
 use crate::style::bytes;
 use machine::{Cpu, CpuSet, Machine};
 use std::collections::BTreeMap;
 
-/// Where a line of the drawing stands. `None` is unknown.
+/// The location of a line. `None` is unknown.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) package: Option<i64>,
@@ -15,13 +15,13 @@ pub(super) struct Place {
 
 pub(super) type Lines<'a> = BTreeMap<(i64, u32), (Place, Vec<&'a Cpu>)>;
 
-/// Groups CPUs into lines; the lowest CPU of a place decides its order within the package.
+/// Groups CPUs into lines; within the package, the lowest CPU of a line determines its order.
 pub(super) fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
     let mut places: BTreeMap<Place, Vec<&'a Cpu>> = BTreeMap::new();
     for &cpu in cpus {
         places.entry(place_of(cpu)).or_default().push(cpu);
     }
-    // What has no known package comes last.
+    // Unknown packages come last.
     let key = |place: &Place, cpus: &[&Cpu]| {
         (
             place.package.unwrap_or(i64::MAX),
@@ -43,7 +43,7 @@ pub(super) fn full_place(cpu: &Cpu) -> Place {
             llc: None,
         };
     }
-    // A cache that a core has for itself would put every core on a line of its own.
+    // A private cache per core would put every core on a line of its own.
     let own = |llc: &CpuSet| {
         cpu.siblings
             .as_ref()
@@ -58,7 +58,7 @@ pub(super) fn full_place(cpu: &Cpu) -> Place {
     }
 }
 
-/// The labels of a line, where the machine has more than one of the thing.
+/// The labels of a line, for things of which the machine has several.
 pub(super) struct Labels<'a> {
     machine: &'a Machine,
     nodes: usize,

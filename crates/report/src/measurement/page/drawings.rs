@@ -1,4 +1,4 @@
-//! The drawings of one kind of measurement: how its samples are distributed, how even the period was, and when it was worst.
+//! Draws one kind of measurement: the distribution of its samples, the evenness of its period, and the time of the worst samples.
 
 use super::pictures;
 use crate::page::CPUS;
@@ -22,7 +22,7 @@ pub(super) fn of(page: &mut String, measurement: &Measurement) {
     }
 }
 
-/// Where and when it was worst. It is drawn of a single CPU too: nothing else shows when wake-ups were late.
+/// Where and when it was worst. It is drawn for a single CPU too: nothing else shows when wake-ups were late.
 fn over_time(page: &mut String, measurement: &Measurement) {
     let Some(svg) = heat_map(measurement.kind, &measurement.threads) else {
         return;

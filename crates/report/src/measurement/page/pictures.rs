@@ -1,5 +1,5 @@
-//! The distributions of one kind of measurement: a curve for each measured CPU over the others, and what the same wake-ups are
-//! by their schedule. Where there are more CPUs than can be told apart, all together and those that were worst.
+//! Draws the distributions of one kind of measurement: overlaid curves of the measured CPUs, and the same wake-ups by their
+//! schedule. With more CPUs than can be distinguished, draws the sum of all and the worst ones.
 
 use crate::page::curves::Curve;
 use crate::page::picture::{CURVES, Picture, common, picture};
@@ -8,7 +8,7 @@ use measure::{Distribution, Kind, Measurement, ThreadResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Draws what was sampled.
+/// Draws the samples.
 pub(super) fn samples(page: &mut String, measurement: &Measurement) {
     let (id, heading, axis, what) = match measurement.kind {
         Kind::Latency | Kind::All => (
@@ -22,7 +22,7 @@ pub(super) fn samples(page: &mut String, measurement: &Measurement) {
     let each = measurement.threads.iter().map(|thread| Sampled {
         cpu: thread.cpu.0,
         histogram: &thread.histogram,
-        // Without what the tool did to itself.
+        // Without the tool's own overhead.
         worst_ns: thread.stolen_max_ns.or(thread.max_ns),
     });
     let due = due(measurement);
@@ -34,7 +34,7 @@ pub(super) fn samples(page: &mut String, measurement: &Measurement) {
     drawn.write(page, id, heading, axis);
 }
 
-/// Draws how even the distances of wake-ups were, if that was measured.
+/// Draws the distribution of distances between wake-ups, if measured.
 pub(super) fn period(page: &mut String, measurement: &Measurement) {
     let each: Vec<Sampled> = measurement
         .threads
@@ -57,7 +57,7 @@ pub(super) fn period(page: &mut String, measurement: &Measurement) {
     Drawn::of(each, CURVES, "distances").write(page, "period", "Period", axis);
 }
 
-/// All wake-ups that were due on all CPUs together; `None` where no schedule tells.
+/// All expected wake-ups of all CPUs together; `None` without a schedule.
 fn due(measurement: &Measurement) -> Option<Curve> {
     let schedule = |thread: &'_ ThreadResult| {
         thread
@@ -81,21 +81,21 @@ fn due(measurement: &Measurement) -> Option<Curve> {
     })
 }
 
-/// What one CPU is drawn of.
+/// The data for one CPU's curve.
 struct Sampled<'a> {
     cpu: u32,
     histogram: &'a [(u64, u64)],
     worst_ns: Option<u64>,
 }
 
-/// The curves, and how many CPUs have none of their own.
+/// The curves, and the number of CPUs without a curve.
 struct Drawn {
     curves: Vec<Curve>,
     left_out: usize,
 }
 
 impl Drawn {
-    /// At most so many curves; whatever is left out, the worst is among them and has a flag.
+    /// At most this many curves; the worst is always included and has a flag.
     fn of(mut each: Vec<Sampled>, room: usize, what: &str) -> Drawn {
         let all = each.len();
         let mut curves = Vec::new();
@@ -159,7 +159,7 @@ impl Drawn {
     }
 }
 
-/// Histograms as one.
+/// Merges histograms into one.
 fn together<'a>(histograms: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
     let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
     for (low_ns, count) in histograms.flatten() {

@@ -1,5 +1,5 @@
-//! The statistics of every CPU: its samples, and in rows of their own what the same wake-ups say by their schedule and their
-//! period; then its accounts and what the run proves.
+//! Writes the statistics of every CPU: its samples, and in separate rows the same wake-ups by their schedule and their period;
+//! then its accounts and what the run proves.
 
 use crate::measurement::accounts::{due, lines, own};
 use crate::page::CPUS;

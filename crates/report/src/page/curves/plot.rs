@@ -1,4 +1,4 @@
-//! The plane that curves are drawn in: its scales, its grid, and what stands at which place of it.
+//! Provides the plane for curves: its scales, its grid, and the position of each element.
 
 use super::{Curve, Scale, Step};
 use crate::page::escape::{html, unit};
@@ -11,11 +11,11 @@ const LEFT: f64 = 88.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = 64.0;
-/// How far below the plane the times stand, so that the large letters of a phone touch neither it nor the words below.
+/// Distance of the time labels below the plane, so that the large letters of a phone touch neither it nor the text below.
 const LABELS: f64 = 25.0;
-/// What a flag needs of the height, so that two do not stand on each other in the large letters of a phone.
+/// Height of a flag, so that flags do not overlap with the large letters of a phone.
 const FLAG: f64 = 28.0;
-/// Powers of ten that the share of samples spans at most.
+/// Maximum number of powers of ten for the share of samples.
 const DECADES: u32 = 9;
 
 /// A plane with its scales.
@@ -46,7 +46,7 @@ impl Plot {
                     scale,
                     left,
                     right,
-                    // What is rarest stands a little above the axis, or it would not be seen.
+                    // The rarest value is a little above the axis, so that it is visible.
                     low: (low.log10() - 0.2)
                         .floor()
                         .clamp(high - f64::from(DECADES), high - 1.0),
@@ -75,7 +75,7 @@ impl Plot {
         HEIGHT - BOTTOM - place.clamp(0.0, 1.0) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// Where lines stand: times in nanoseconds, and shares.
+    /// Positions of grid lines: times in nanoseconds, and shares.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn marks(&self) -> (Vec<u64>, Vec<f64>) {
         match self.scale {
@@ -94,7 +94,7 @@ impl Plot {
         }
     }
 
-    /// What is behind this is moved by whoever zooms; what leaves the plane is cut off.
+    /// Starts the group that zooming moves; it is clipped to the plane.
     pub(super) fn open_moved(&self, svg: &mut String, id: &str) {
         let _ = writeln!(
             svg,
@@ -105,7 +105,7 @@ impl Plot {
         );
     }
 
-    /// The drawing's head: what the script has to know of its scales stands in it.
+    /// The start of the drawing, with the scale data for the script.
     pub(super) fn open(&self, svg: &mut String, id: &str, title: &str) {
         let scale = match self.scale {
             Scale::Logarithmic => "log",
@@ -172,7 +172,7 @@ impl Plot {
         );
     }
 
-    /// Samples that stand alone are islands: no line along the axis leads to them.
+    /// Isolated samples are islands: no line along the axis connects them.
     pub(super) fn curve(&self, svg: &mut String, curve: &Curve, steps: &[Step]) {
         let base = HEIGHT - BOTTOM;
         let mut path = String::new();
@@ -198,8 +198,8 @@ impl Plot {
         );
     }
 
-    /// A flag at the largest sample of a curve, the lower the later its row; none where the scale ends before it. The script moves
-    /// it, because its letters must not be stretched with the curves.
+    /// A flag at the largest sample of a curve, lower for later rows; none beyond the end of the scale. The script moves it
+    /// separately, because its letters must not be stretched with the curves.
     pub(super) fn flag(&self, svg: &mut String, curve: &Curve, row: usize) {
         let Some(worst_ns) = curve.worst_ns.filter(|worst| exact(*worst) <= self.end()) else {
             return;
@@ -223,7 +223,7 @@ impl Plot {
         );
     }
 
-    /// The longest time that has a place of its own.
+    /// The longest time within the scale.
     fn end(&self) -> f64 {
         match self.scale {
             Scale::Logarithmic => 10_f64.powf(self.right),
@@ -232,7 +232,7 @@ impl Plot {
     }
 }
 
-/// The first of 1, 2 and 5 with any power of ten that is not below it: what a scale may end with.
+/// Rounds up to 1, 2 or 5 times a power of ten, as the end of a scale.
 pub(crate) fn round(value: f64) -> f64 {
     let decade = 10_f64.powf(value.max(f64::MIN_POSITIVE).log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
@@ -247,7 +247,7 @@ fn exact(ns: u64) -> f64 {
     ns as f64
 }
 
-/// A share for people: `0.01 %`.
+/// A share as text: `0.01 %`.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {
