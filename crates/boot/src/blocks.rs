@@ -1,16 +1,16 @@
-//! Entries of our own in files that belong to others: a block between two comments, which can be found and taken out
-//! whatever else was edited.
+//! Adds entries of our own to files that belong to others: a block between two comments, which can be found and removed
+//! regardless of other edits.
 
 /// The comment before a block.
 const BEGIN: &str = "# quietcore: begin";
 
-/// The comment behind it.
+/// The comment after it.
 const END: &str = "# quietcore: end";
 
 /// A text with a block at its end.
 #[must_use]
 pub fn with_block(text: &str, block: &str) -> String {
-    // What had no line end gets it inside the block, so that taking it out gives the bytes back.
+    // A missing final line end is added inside the block, so that removing the block restores the bytes.
     let gap = if text.is_empty() || text.ends_with('\n') {
         ""
     } else {

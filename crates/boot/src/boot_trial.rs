@@ -1,4 +1,4 @@
-//! The work that tries a line for one boot with a loader: what its entry is made of, checked before anything is written.
+//! Builds the work that tries a line for one boot: the content of its entry, checked before anything is written.
 
 use crate::change::{OurFile, Ours, Work};
 use crate::tree::Tree;
@@ -8,7 +8,7 @@ use crate::{BootError, Limit, Loader};
 /// An entry for one boot.
 ///
 /// # Errors
-/// A loader that cannot, words that it does not take, a line that is too long, a kernel that none of its entries starts.
+/// A loader without support, words that it does not accept, a line that is too long, a kernel that none of its entries starts.
 pub fn trial(
     tree: &dyn Tree,
     loader: &'static Loader,

@@ -1,5 +1,5 @@
-//! Setting and clearing our words as data. Setting anew begins with the files as they would be without us, so that what
-//! stood there before quietcore came is never forgotten.
+//! Sets and clears our words, as data. A repeated set starts from the files as they would be without us, so the original
+//! content is never lost.
 
 use crate::blocks::without_blocks;
 use crate::checks::{check_length, check_lists, check_others, check_words, understood};
@@ -12,70 +12,70 @@ use crate::{BootError, Fallback, Keeper, Limit, Loader, Turn};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is ours on a machine, as the journal keeps it.
+/// Our changes to a machine, as the journal stores them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ours {
     /// Name of the loader.
     pub loader: String,
-    /// The words that were asked for.
+    /// The requested words.
     pub words: Vec<String>,
     /// The files that were changed.
     pub files: Vec<OurFile>,
-    /// Every file with a boot line at that time: one that came later has inherited our words.
+    /// Every file with a boot line at that time. A file that appeared later has inherited our words.
     pub seen: Vec<String>,
 }
 
-/// A file that we changed or made.
+/// A file that we changed or created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurFile {
     /// Its path.
     pub path: String,
-    /// What it would be without us; `None` for a file of our own.
+    /// Its content without our change; `None` for a file of our own.
     pub base: Option<String>,
-    /// What we made of it.
+    /// Its content with our change.
     pub written: Option<String>,
-    /// Its permission bits where we made it.
+    /// Its permission bits if we created it.
     pub mode: u32,
-    /// Which word took the place of which, so that undo can put each back.
+    /// Which word replaced which, so that undo can restore each one.
     pub swaps: Vec<Swap>,
 }
 
-/// What has to be done, in this order: the edits, then the tools.
+/// The work to do, in this order: the edits, then the tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Files to write, in this order.
     pub edits: Vec<Edit>,
     /// The loader's own tools.
     pub runs: Vec<Run>,
-    /// What is ours afterwards.
+    /// Our changes afterwards.
     pub ours: Option<Ours>,
-    /// What is worth saying: words that took the place of others, entries that stay.
+    /// Remarks: replaced words, entries that stay.
     pub notes: Vec<String>,
-    /// What somebody changed since and is left alone.
+    /// Changes by others since then, which are left alone.
     pub left: Vec<String>,
 }
 
 impl Work {
-    /// Whether nothing has to be done.
+    /// Whether there is nothing to do.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.edits.is_empty() && self.runs.is_empty()
     }
 }
 
-/// Whether an entry without our words has to stay.
+/// Whether an entry without our words must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// An entry without our words must stay, to boot from when ours does not.
+    /// An entry without our words must stay, to boot from when ours does not boot.
     Fallback,
-    /// No: somebody said so.
+    /// No, by explicit request.
     Nothing,
 }
 
-/// Puts words on the lines of a loader.
+/// Adds words to the lines of a loader.
 ///
 /// # Errors
-/// What [`BootError`] says; nothing is to be written then.
+/// Any [`BootError`]; nothing must be written then.
 pub fn set(
     tree: &dyn Tree,
     loader: &'static Loader,
@@ -90,7 +90,7 @@ pub fn set(
     understood(tree, &bare, loader, words)?;
     let mut notes = Vec::new();
     let mut edits = Vec::new();
-    // The entry that stays is made from the bare state, before anything is added to it.
+    // The entry that stays is made from the original state, before anything is added to it.
     match (loader.fallback)(&bare)? {
         Fallback::Stays(what) => notes.push(format!("stays bootable as it was: {what}")),
         Fallback::Made(made, what) => {
@@ -130,7 +130,7 @@ pub fn set(
     let (edits, runs) = carried(tree, loader, edits)?;
     Ok(Work {
         runs,
-        // Where everything is there already, nothing is ours.
+        // If all words were there already, nothing is ours.
         ours: (!now.files.is_empty() || !swaps.values().all(Vec::is_empty)).then_some(now),
         edits,
         notes,
@@ -138,7 +138,7 @@ pub fn set(
     })
 }
 
-/// A note for each word that is replaced or goes.
+/// A note for each word that is replaced or removed.
 fn add_replaced(swaps: &BTreeMap<String, Vec<Swap>>, notes: &mut Vec<String>) {
     for swap in swaps.values().flatten() {
         if let (Some(before), after) = (&swap.before, &swap.after) {
@@ -153,10 +153,10 @@ fn add_replaced(swaps: &BTreeMap<String, Vec<Swap>>, notes: &mut Vec<String>) {
     }
 }
 
-/// Takes our words out again: former bytes where nothing else changed, exactly our words where something did.
+/// Removes our words: restores the former bytes of unchanged files, and removes only our words from changed ones.
 ///
 /// # Errors
-/// What [`BootError`] says; nothing is to be written then.
+/// Any [`BootError`]; nothing must be written then.
 pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Work, BootError> {
     let without = without_us(tree, loader, Some(ours))?;
     let (edits, runs) = carried(tree, loader, without.edits)?;
@@ -168,7 +168,7 @@ pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Wo
     })
 }
 
-/// Edits as they are carried out: files and then tools, or, where a tool keeps the line, that tool alone.
+/// The work as it is carried out: files, then tools; or the tool alone if a tool owns the line.
 fn carried(
     tree: &dyn Tree,
     loader: &'static Loader,
@@ -177,7 +177,7 @@ fn carried(
     if edits.is_empty() {
         return Ok((edits, Vec::new()));
     }
-    // Tools that make files of files need no words, so a line that is not computed can still be cleared.
+    // Tools that generate files from files need no words, so a line that cannot be computed can still be cleared.
     if loader.keeper == Keeper::Files {
         let runs = (loader.commit)(tree, &Turn::default())?;
         return Ok((edits, runs));
@@ -204,7 +204,7 @@ fn carried(
 /// The first line of a loader as it would be without us.
 ///
 /// # Errors
-/// What [`BootError`] says.
+/// Any [`BootError`].
 pub fn former_line(
     tree: &dyn Tree,
     loader: &'static Loader,
@@ -212,7 +212,7 @@ pub fn former_line(
 ) -> Result<String, BootError> {
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);
-    // A line that is not computed is refused when it is set; what is written is the nearest to it.
+    // `set` refuses a line that cannot be computed; the written words are the closest approximation.
     let lines = match (loader.lines)(&bare) {
         Err(BootError::NotComputed { .. }) => return Ok(String::new()),
         lines => lines?,
@@ -223,7 +223,7 @@ pub fn former_line(
     })
 }
 
-/// The edits that make the files as they would be without us.
+/// The edits that restore the files to their state without us.
 fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> Result<Work, BootError> {
     let mut work = Work::default();
     let Some(ours) = ours else {
@@ -244,7 +244,7 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
     let mut seen = BTreeSet::new();
     slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
     if loader.keeper == Keeper::Tool {
-        // The tool makes new files with each change: what counts is the line that is the default now.
+        // The tool creates new files with each change: only the current default line counts.
         let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
         let mut texts = Vec::new();
         for slot in &slots {
@@ -278,7 +278,7 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
             continue;
         }
         if file.swaps.is_empty() {
-            // A whole file of ours that somebody made his own.
+            // A whole file of ours that the user has changed.
             work.left
                 .push(format!("{}: somebody changed it since", file.path));
             continue;
@@ -307,7 +307,7 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
             work.edits.push(Edit { after, ..edit });
         }
     }
-    // Entries of kernels that were installed since then have inherited our words.
+    // Entries of kernels installed since then have inherited our words.
     let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
     let known = |path: &String| ours.seen.contains(path) || ours.files.iter().any(|file| file.path == *path);
     let newer: Vec<&Slot> = slots.iter().filter(|slot| !known(&slot.path)).collect();
@@ -326,7 +326,7 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
     Ok(work)
 }
 
-/// The lines of files with our words. Files that are as we left them are given back whole, whatever else is not understood.
+/// The lines of files with our words. Unchanged files are restored whole, even if another file cannot be parsed.
 fn lines_with(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Vec<Line>, BootError> {
     (loader.lines)(tree).or_else(|error| {
         let ours_still = |file: &OurFile| tree::text(tree, &file.path).is_ok_and(|now| now == file.written);
@@ -396,7 +396,7 @@ fn paths(lines: &[Line]) -> Vec<String> {
     paths.into_iter().cloned().collect()
 }
 
-/// Two rounds of edits as one; what comes to nothing is left out.
+/// Merges two rounds of edits; edits without effect are dropped.
 fn joined(first: &[Edit], second: &[Edit]) -> Vec<Edit> {
     let mut all: Vec<Edit> = first.to_vec();
     for edit in second {

@@ -1,5 +1,5 @@
-//! What is checked before and after an edit of boot lines: that the files are understood, and that the kernel will get the
-//! words that were asked for and no others.
+//! Checks before and after an edit of boot lines: that the files can be parsed, and that the kernel will get exactly the
+//! requested words.
 
 use crate::line::Line;
 use crate::merge::{Swap, is_repeated, on_line};
@@ -8,7 +8,7 @@ use crate::{BootError, Limit, Loader};
 use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
 use std::collections::BTreeMap;
 
-/// Refuses files that may not be edited here. What was generated from them may be from before our words or from after them.
+/// Refuses files that must not be edited here. Files generated from them may be older or newer than our words.
 pub fn understood(
     tree: &dyn Tree,
     bare: &dyn Tree,
@@ -21,7 +21,7 @@ pub fn understood(
     }
 }
 
-/// No line becomes longer than the kernel takes.
+/// No line exceeds the kernel's limit.
 pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Result<(), BootError> {
     for line in (loader.lines)(tree)? {
         let length = line.text(tree)?.len();
@@ -37,7 +37,7 @@ pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> 
     Ok(())
 }
 
-/// Every word is on every line once, as the kernel will read it: an open quote before it would swallow it.
+/// Every word is on every line once, as the kernel will parse it: an open quote before a word would swallow it.
 pub fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
     for line in (loader.lines)(tree)? {
         let text = line.text(tree)?;
@@ -72,7 +72,7 @@ pub fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -
     Ok(())
 }
 
-/// A list of CPUs that comes from a variable is not replaced: the variable may be used elsewhere too.
+/// A CPU list that comes from a variable is not replaced: the variable may be used elsewhere too.
 pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Result<(), BootError> {
     for (path, swaps) in swaps {
         let computed = |word: &&String| word.contains(['$', '`']);
@@ -91,7 +91,7 @@ pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Res
     Ok(())
 }
 
-/// Where a shell makes the line, the edit changes the words that it is for and no other.
+/// If a shell builds the line, the edit changes only the intended words.
 pub fn check_others(
     before: &dyn Tree,
     lines: &[Line],
@@ -114,7 +114,7 @@ pub fn check_others(
     Ok(())
 }
 
-/// Whether a line has exactly these words besides those that it had.
+/// Whether a line has gained exactly these words.
 fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
     let sorted = |line: &str| {
         let mut all: Vec<String> = words(line).map(str::to_owned).collect();

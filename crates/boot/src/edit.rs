@@ -1,4 +1,4 @@
-//! A change of a file as data: what is shown, what is written, what is journalled and what tests compare are the same.
+//! Represents a file change as data. The same data is displayed, written, journalled and compared in tests.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 pub struct Edit {
     /// The file.
     pub path: String,
-    /// Its text now; `None` where there is none.
+    /// Its current text; `None` if it does not exist.
     pub before: Option<String>,
-    /// Its text afterwards; `None` when it goes.
+    /// Its text afterwards; `None` if it is removed.
     pub after: Option<String>,
-    /// Permission bits of a file that is made anew; one that is there keeps its own.
+    /// Permission bits of a new file; an existing file keeps its own.
     pub mode: u32,
 }
 
 impl Edit {
-    /// An edit of a plain file: from `before` to `after`, where `None` is no file.
+    /// An edit of a plain file from `before` to `after`; `None` means no file.
     #[must_use]
     pub fn new(path: impl Into<String>, before: Option<String>, after: Option<String>) -> Edit {
         Edit {
@@ -27,7 +27,7 @@ impl Edit {
         }
     }
 
-    /// The same of a script, which is executable.
+    /// The same for a script, which is executable.
     #[must_use]
     pub fn script(path: impl Into<String>, before: Option<String>, after: Option<String>) -> Edit {
         Edit {
@@ -37,7 +37,7 @@ impl Edit {
     }
 }
 
-/// The edits as `diff -u` writes them, without context where the files are long.
+/// The edits in the format of `diff -u`, without context for long files.
 #[must_use]
 pub fn diff(edits: &[Edit]) -> String {
     edits.iter().map(one_diff).collect()
@@ -62,7 +62,7 @@ fn one_diff(edit: &Edit) -> String {
     text
 }
 
-/// What became of one line.
+/// The fate of one line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Same,
@@ -70,7 +70,7 @@ enum Step {
     New,
 }
 
-/// The hunks of two texts, by the longest common subsequence: boot files have a few hundred lines.
+/// The hunks between two texts, by the longest common subsequence: boot files have a few hundred lines.
 fn hunks(before: &[String], after: &[String]) -> Vec<String> {
     let steps = steps(before, after);
     let changed: Vec<usize> = (0..steps.len()).filter(|&at| steps[at].0 != Step::Same).collect();
@@ -148,7 +148,7 @@ fn steps<'a>(before: &'a [String], after: &'a [String]) -> Vec<(Step, &'a str)> 
     steps
 }
 
-/// How many lines the rests have in common, for every pair of places.
+/// The length of the common subsequence of the remainders, for every pair of positions.
 fn common(old: &[String], new: &[String]) -> Vec<Vec<u32>> {
     let mut longest = vec![vec![0; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {

@@ -1,9 +1,9 @@
-//! What can stand in the way of a change of the boot line. Each has three lines: what, why, what to do next.
+//! Defines the errors of a boot line change. Each has three lines: what failed, why, what to do next.
 
 use root::{Failure, Status};
 use std::fmt;
 
-/// Why a boot line is not changed. Nothing was written when one of these is given.
+/// Why a boot line is not changed. Nothing has been written when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
     /// No loader was recognised.
@@ -24,88 +24,88 @@ pub enum BootError {
     NotHere {
         /// The name.
         name: String,
-        /// Those that are.
+        /// The loaders that are.
         found: String,
     },
-    /// A file that is no text.
+    /// A file that is not text.
     NotText {
         /// The file.
         path: String,
     },
-    /// A file without a place for the line.
+    /// A file without a slot for the line.
     NoPlace {
         /// The file.
         path: String,
-        /// What was looked for.
+        /// The missing text.
         why: String,
-        /// What helps.
+        /// The remedy.
         next: String,
     },
-    /// A file that a shell reads and whose line is not computed.
+    /// A file that a shell reads and whose line cannot be computed.
     NotComputed {
         /// The file.
         path: String,
         /// The line in it, from 1.
         line: usize,
-        /// What is not computed.
+        /// The construct that cannot be computed.
         why: String,
         /// What to do by hand.
         next: String,
     },
-    /// Files that do not agree on the line.
+    /// Files that disagree on the line.
     Disagree {
-        /// The files of settings.
+        /// The configuration files.
         files: String,
-        /// What was generated from them.
+        /// The files generated from them.
         generated: String,
         /// Both lines.
         why: String,
         /// What to do.
         next: String,
     },
-    /// Files that another program writes again.
+    /// Files that another program regenerates.
     Generated {
-        /// The file, or what the files are.
+        /// The file, or a description of the files.
         path: String,
-        /// Who writes it.
+        /// The program that writes it.
         why: String,
-        /// The right place.
+        /// The right file to edit.
         next: String,
     },
-    /// A loader whose files are shown and not edited.
+    /// A loader whose files are displayed but not edited.
     Shown {
         /// The loader.
         loader: String,
-        /// What shows it.
+        /// The evidence for it.
         why: String,
-        /// The right place, and what stands there afterwards.
+        /// The right file to edit, and its content afterwards.
         next: String,
     },
-    /// The loader whose files are there did not start this machine.
+    /// The loader with files on the machine did not start it.
     NotTheOne {
         /// The files, and the evidence against them.
         why: String,
         /// What to do.
         next: String,
     },
-    /// A word that cannot stand on a boot line.
+    /// A word that is invalid on a boot line.
     Word {
         /// The word.
         word: String,
         /// Why not.
         why: String,
-        /// What helps.
+        /// The remedy.
         next: String,
     },
-    /// A line that the kernel would cut.
+    /// A line that the kernel would truncate.
     TooLong {
         /// Which entry.
         entry: String,
-        /// Bytes that it would have.
+        /// Its length in bytes.
         length: usize,
-        /// Bytes that are taken.
+        /// The limit in bytes.
         most: usize,
-        /// By whom.
+        /// The source of the limit.
         who: String,
     },
     /// Our words are in another loader.
@@ -120,11 +120,11 @@ pub enum BootError {
         /// What to do.
         next: String,
     },
-    /// The loader's own tool is not there.
+    /// The loader's own tool is not installed.
     NoTool {
         /// Its name.
         tool: String,
-        /// What it is for.
+        /// Its purpose.
         why: String,
     },
     /// No entry starts a kernel.
@@ -133,10 +133,10 @@ pub enum BootError {
         loader: String,
         /// The kernel's release.
         release: String,
-        /// Those that entries start.
+        /// The releases that entries start.
         there: String,
     },
-    /// The loader has no choice of kernels.
+    /// The loader cannot choose between kernels.
     OneKernel {
         /// The loader's name.
         loader: String,
@@ -157,7 +157,7 @@ pub enum BootError {
 }
 
 impl BootError {
-    /// The same, saying which words to add where by hand, and what makes them take effect.
+    /// The same error, with the words to add by hand, where to add them, and what activates them.
     #[must_use]
     pub fn by_hand(self, words: &[String], place: &str, tool: &str) -> BootError {
         match self {

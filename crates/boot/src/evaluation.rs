@@ -1,10 +1,10 @@
-//! Files that a shell reads (`/etc/default/grub`), evaluated as the shell does: the values that variables have at the end.
+//! Evaluates files that a shell reads (`/etc/default/grub`) and returns the final values of their variables.
 //!
-//! A boot file is edited only when its line is computed exactly. So a construct that is not evaluated here is refused with
-//! its place and its reason, and a value that depends on something outside the files is unknown. No value is guessed.
+//! A boot file is edited only if its line can be computed exactly. A construct that cannot be evaluated is refused, with
+//! its position and the reason. A value that depends on anything outside the files is unknown. No value is guessed.
 //!
-//! Source: "Shell Command Language" of POSIX, and the manual pages of dash and bash where those two differ. A property test
-//! compares random files with what both programs compute.
+//! Source: "Shell Command Language" of POSIX, and the manual pages of dash and bash where the two differ. A property test
+//! compares random files with the results of both programs.
 
 mod builtins;
 mod conditions;
@@ -21,16 +21,16 @@ use std::fmt;
 
 pub use interpreter::evaluate;
 
-/// How deep files may name other files with `.`, and how deep `if` and `case` may be nested.
+/// The maximum nesting of files that include others with `.`, and of `if` and `case`.
 const MOST_NESTED: usize = 16;
 
-/// The longest value that is computed, in bytes: twice what any kernel takes as its line.
+/// The maximum length of a computed value, in bytes: twice the limit of any kernel for its line.
 const MOST_VALUE: usize = 8192;
 
-/// The longest file that is evaluated, in bytes.
+/// The maximum length of an evaluated file, in bytes.
 const MOST_FILE: usize = 1 << 20;
 
-/// The most commands that are evaluated in all files together, so that files which read each other come to an end.
+/// The maximum number of commands in all files together, so that files which include each other terminate.
 const MOST_COMMANDS: usize = 20_000;
 
 /// The shell that reads the files.
@@ -42,11 +42,11 @@ pub enum Dialect {
     Posix,
 }
 
-/// The files beside those that are evaluated.
+/// Files other than the evaluated ones.
 pub struct Outside<'a> {
-    /// The text of a file; `None` where it cannot be read.
+    /// The text of a file; `None` if it cannot be read.
     pub text: &'a dyn Fn(&str) -> Option<String>,
-    /// What a path leads to; `None` where that is not known.
+    /// What a path resolves to; `None` if unknown.
     pub kind: &'a dyn Fn(&str) -> Option<FileKind>,
 }
 
@@ -55,7 +55,7 @@ pub struct Outside<'a> {
 pub struct ShellFile {
     /// Its path.
     pub path: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
@@ -76,14 +76,14 @@ impl fmt::Display for Uncomputed {
     }
 }
 
-/// What a variable is worth.
+/// The value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShellValue {
     /// This text.
     Text(String),
-    /// It is not set.
+    /// Unset.
     Unset,
-    /// Nothing that is known here.
+    /// Unknown.
     Unknown(Uncomputed),
 }
 
@@ -109,10 +109,10 @@ pub struct ShellVariables {
 }
 
 impl ShellVariables {
-    /// The value of a variable at the end; `None` where it is not set.
+    /// The value of a variable at the end; `None` if it is unset.
     ///
     /// # Errors
-    /// A value that depends on something outside the files.
+    /// A value that depends on anything outside the files.
     pub fn value(&self, name: &str) -> Result<Option<&str>, &Uncomputed> {
         match self.values.get(name) {
             Some(ShellValue::Text(text)) => Ok(Some(text)),

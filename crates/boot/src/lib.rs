@@ -1,8 +1,8 @@
-//! The boot line in the files of boot loaders, as data: which loader starts a machine, where its lines stand, what an edit
-//! changes, and how it is taken back to the byte.
+//! Edits boot lines in the files of boot loaders, as data: which loader starts a machine, where its lines are, what an edit
+//! changes, and how to undo it byte for byte.
 //!
-//! Nothing is written here. [`set`] and [`clear`] give [`Work`]: edits of whole files and starts of the loader's own tools,
-//! which `apply` carries out. A loader is one file in `loaders/` and one line in [`LOADERS`].
+//! This crate writes nothing. [`set`] and [`clear`] return [`Work`]: edits of whole files and invocations of the loader's
+//! tools, which `apply` carries out. A loader is one file in `loaders/` and one line in [`LOADERS`].
 
 mod blocks;
 mod boot_trial;

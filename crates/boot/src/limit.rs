@@ -1,7 +1,7 @@
-//! How long a boot line may be. The kernel cuts what is over without a word, and half a `root=` does not boot.
+//! Defines the maximum length of a boot line. The kernel truncates silently, and half a `root=` does not boot.
 
-/// `COMMAND_LINE_SIZE` by architecture, as `uname -m` names it: bytes with the NUL at the end
-/// (`arch/*/include/uapi/asm/setup.h`; where an architecture has none, `include/uapi/asm-generic/setup.h`).
+/// `COMMAND_LINE_SIZE` by architecture, as `uname -m` names it: bytes including the final NUL
+/// (`arch/*/include/uapi/asm/setup.h`; if an architecture has none, `include/uapi/asm-generic/setup.h`).
 const SIZES: &[(&str, usize)] = &[
     ("x86_64", 2048),
     ("i686", 2048),
@@ -19,19 +19,19 @@ const SIZES: &[(&str, usize)] = &[
     ("mips64", 4096),
 ];
 
-/// What is safe on every architecture: the size of the generic header.
+/// The safe value on every architecture: the size in the generic header.
 const SMALLEST: usize = 512;
 
-/// The most bytes that a line may have, without the NUL, and who says so.
+/// The maximum length of a line in bytes, without the NUL, and the source of this limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Bytes.
     pub most: usize,
-    /// Whose limit it is.
+    /// The source of the limit.
     pub who: String,
 }
 
-/// The kernel's limit on an architecture; the smallest of all where that is unknown.
+/// The kernel's limit on an architecture; the smallest of all if that is unknown.
 #[must_use]
 pub fn limit(architecture: Option<&str>) -> Limit {
     let known = architecture.and_then(|name| SIZES.iter().find(|(known, _)| *known == name));

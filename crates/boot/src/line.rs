@@ -1,5 +1,5 @@
-//! Where boot lines stand: a line is one or more places in files, because GRUB's has two variables and an entry may have
-//! several `options`.
+//! Represents boot lines by their positions. A line has one or more slots in files, because GRUB's has two variables and an
+//! entry may have several `options`.
 
 use crate::shell_line::ShellLine;
 use crate::tree::{self, Tree};
@@ -7,60 +7,60 @@ use crate::{BootError, Edit, Writing};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One place in a file where a part of a boot line is written.
+/// One position in a file that holds a part of a boot line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The file, links resolved.
+    /// The file, with links resolved.
     pub path: String,
-    /// Its name within the file (`options`, `APPEND of linux`): it stays the same when other things are edited.
+    /// Its name within the file (`options`, `APPEND of linux`), which other edits do not change.
     pub key: String,
-    /// The bytes in the file, or in the template where there is no file.
+    /// The byte range in the file, or in the template if there is no file.
     pub range: Range<usize>,
-    /// How it is written.
+    /// Its encoding.
     pub writing: Writing,
-    /// The content that the file begins with, where it is a file of our own.
+    /// The initial content of a file of our own.
     pub template: Option<String>,
-    /// What has to be written around it, where the file has no such place yet.
+    /// The text to write around it, if the file has no such slot yet.
     pub frame: Option<(String, String)>,
-    /// The whole file has to keep its length (GRUB's environment block, filled with `#`).
+    /// Whether the file must keep its length (GRUB's environment block, padded with `#`).
     pub length: Length,
 }
 
 /// Whether a file may change its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// It may become longer or shorter.
+    /// Yes.
     Free,
-    /// No: what is over at the end is `#`, and GRUB writes such a file block by block.
+    /// No: the rest is padded with `#`, because GRUB writes such a file block by block.
     Fixed,
 }
 
-/// The boot line of one entry, or of all that share it.
+/// The boot line of one entry, or of all entries that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// What it is the line of, for people.
+    /// Its display name.
     pub name: String,
-    /// Its parts, in the order in which the kernel sees them.
+    /// Its parts, in the kernel's order.
     pub slots: Vec<Slot>,
-    /// The slot where new words go.
+    /// The slot for new words.
     pub home: usize,
-    /// Whether words that are replaced stay in their place.
+    /// Whether a replacement goes into the slot of the old word.
     pub gather: Gather,
-    /// How a shell makes the line of its files; `None` where the slots are the line.
+    /// How a shell builds the line from its files; `None` if the slots are the line.
     pub shell: Option<ShellLine>,
 }
 
-/// Where a word goes that takes the place of another one.
+/// The slot for a word that replaces another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
-    /// Into the place of the word that goes.
+    /// The slot of the old word.
     InPlace,
-    /// To the home slot, which is a file of our own.
+    /// The home slot, in a file of our own.
     AtHome,
 }
 
 impl Slot {
-    /// A slot in a file that is there.
+    /// A slot in an existing file.
     #[must_use]
     pub fn new(
         path: impl Into<String>,
@@ -79,19 +79,19 @@ impl Slot {
         }
     }
 
-    /// The content of its file, or what that begins with.
+    /// The content of its file, or the initial content.
     ///
     /// # Errors
-    /// A file that is no text.
+    /// A file that is not text.
     pub fn content(&self, tree: &dyn Tree) -> Result<String, BootError> {
         let text = tree::text(tree, &self.path)?;
         Ok(text.or_else(|| self.template.clone()).unwrap_or_default())
     }
 
-    /// What is written in it.
+    /// The encoded text in it.
     ///
     /// # Errors
-    /// A file that is no text.
+    /// A file that is not text.
     pub fn raw(&self, tree: &dyn Tree) -> Result<String, BootError> {
         let content = self.content(tree)?;
         Ok(content.get(self.range.clone()).unwrap_or_default().to_owned())
@@ -99,7 +99,7 @@ impl Slot {
 }
 
 impl Line {
-    /// A line with one place, where everything goes.
+    /// A line with one slot.
     #[must_use]
     pub fn of(name: impl Into<String>, slot: Slot) -> Line {
         Line {
@@ -111,10 +111,10 @@ impl Line {
         }
     }
 
-    /// The whole line as the kernel gets it.
+    /// The whole line that the kernel gets.
     ///
     /// # Errors
-    /// A file that is no text, or one whose line is not computed.
+    /// A file that is not text, or one whose line cannot be computed.
     pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
         match &self.shell {
             Some(shell) => shell.text(tree),
@@ -122,15 +122,15 @@ impl Line {
         }
     }
 
-    /// The words that are written in its places. Where a shell reads them, the line may be another one.
+    /// The words in its slots. If a shell reads them, the line may differ.
     ///
     /// # Errors
-    /// A file that is no text.
+    /// A file that is not text.
     pub fn written(&self, tree: &dyn Tree) -> Result<String, BootError> {
         let mut parts = Vec::new();
         for slot in &self.slots {
             let text = slot.writing.read(&slot.raw(tree)?);
-            // A variable that a value adds to is the slot before it.
+            // The slot before holds the variable that a value adds to.
             let words = machine::cmdline::words(&text).filter(|word| !word.starts_with('$'));
             parts.extend(words.map(str::to_owned));
         }
@@ -138,10 +138,10 @@ impl Line {
     }
 }
 
-/// Edits that put new texts into slots; several may be in one file.
+/// Creates edits that put new texts into slots; several may be in one file.
 ///
 /// # Errors
-/// A file that is no text, or a block that would be too small.
+/// A file that is not text, or a block that would be too small.
 pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, BootError> {
     let mut by_file: BTreeMap<&str, Vec<&(&Slot, String)>> = BTreeMap::new();
     for one in texts {
@@ -149,7 +149,7 @@ pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, Boo
     }
     let mut edits = Vec::new();
     for (path, mut slots) in by_file {
-        // From the end, so that the places before stay right.
+        // From the end, so that earlier offsets stay valid.
         slots.sort_by_key(|(slot, _)| std::cmp::Reverse(slot.range.start));
         let Some((first, _)) = slots.first() else {
             continue;
@@ -174,7 +174,7 @@ pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, Boo
     Ok(edits)
 }
 
-/// A block with its old length: `#` at its end comes and goes.
+/// A block padded with `#` to its old length.
 fn refilled(content: String, size: usize, path: &str) -> Result<String, BootError> {
     let used = content.trim_end_matches('#').len();
     if used > size {

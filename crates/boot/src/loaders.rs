@@ -1,4 +1,4 @@
-//! The boot loaders: one file each, one line each in this list.
+//! Lists the boot loaders: one file each, one line each in this list.
 
 mod armbian;
 mod beaglebone;
@@ -37,7 +37,7 @@ use crate::tree::Tree;
 use crate::trial::Trial;
 use crate::{BootError, Edit};
 
-/// Every loader that is known.
+/// All supported loaders.
 pub const LOADERS: &[&Loader] = &[
     &grub_debian::LOADER,
     &grub_conf::LOADER,
@@ -56,122 +56,122 @@ pub const LOADERS: &[&Loader] = &[
     &refind::LOADER,
 ];
 
-/// What has to run after the lines were changed.
+/// Returns the commands to run after the lines were changed.
 pub type Commit = fn(&dyn Tree, &Turn) -> Result<Vec<Run>, BootError>;
 
-/// What becomes of the words of the first line, for tools that take words and no files.
+/// The change of the words of the first line, for tools that take words instead of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// Words that go.
+    /// Removed words.
     pub gone: Vec<String>,
-    /// Words that come.
+    /// Added words.
     pub new: Vec<String>,
 }
 
-/// How a loader keeps the boot line.
+/// How a loader stores the boot line.
 pub struct Loader {
-    /// The name that `--loader` takes.
+    /// The name for `--loader`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A one-line description.
     pub about: &'static str,
-    /// What shows that it is on a machine; `None` where nothing does.
+    /// The evidence for it on a machine; `None` if there is none.
     pub find: fn(&dyn Tree) -> Option<String>,
     /// The lines that `set` edits.
     pub lines: fn(&dyn Tree) -> Result<Vec<Line>, BootError>,
-    /// What it would offer at the next boot.
+    /// The entries that it would offer at the next boot.
     pub entries: fn(&dyn Tree) -> Vec<Entry>,
-    /// What has to run after a change.
+    /// The commands to run after a change.
     pub commit: Commit,
-    /// Which entry stays without our words.
+    /// The entry that stays without our words.
     pub fallback: fn(&dyn Tree) -> Result<Fallback, BootError>,
     /// How an entry is tried for one boot.
     pub trial: Trial,
-    /// Which words it takes.
+    /// The words that it accepts.
     pub words: Words,
-    /// Who writes the line.
+    /// The program that writes the line.
     pub keeper: Keeper,
-    /// How its name stands in the EFI variable `LoaderInfo`, in small letters.
+    /// Its name in the EFI variable `LoaderInfo`, in lower case.
     pub efi_name: Option<&'static str>,
-    /// What makes its entries.
+    /// The source of its entries.
     pub source: fn(&dyn Tree) -> Source,
-    /// What it adds to their lines.
+    /// What it adds to the lines of its entries.
     pub adds: Adds,
-    /// What a user has to know about its files, one sentence each.
+    /// Remarks on its files for the user, one sentence each.
     pub remarks: fn(&dyn Tree) -> Vec<String>,
-    /// Why its files are not edited on a machine; the words are those that go to the right place by hand.
+    /// Why its files on a machine are not edited; the words are those to add by hand in the right place.
     pub refuses: fn(&dyn Tree, &[String]) -> Option<BootError>,
 }
 
-/// Which words a loader hands on as they are.
+/// The words that a loader passes on unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Words {
-    /// All that the kernel takes.
+    /// All words that the kernel accepts.
     Any,
-    /// Those without letters that a script language reads otherwise.
+    /// Words without characters that are special in its script language.
     Plain,
 }
 
-/// What makes the entries of a loader.
+/// The source of a loader's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The loader reads them as they are.
+    /// The loader reads them directly.
     Entries,
-    /// A tool generates them from the line of files of settings.
+    /// A tool generates them from the line of configuration files.
     Settings {
         /// The files.
         files: String,
-        /// Where words are added to their line by hand.
+        /// Where to add words to their line by hand.
         place: String,
         /// The command.
         tool: String,
-        /// What it writes.
+        /// The generated file.
         generated: String,
-        /// The entries that it made of the line; none where they cannot be read.
+        /// The entries generated from the line; none if they cannot be read.
         entries: Vec<Entry>,
         /// Words that the tool itself adds to them.
         by_tool: Vec<String>,
     },
 }
 
-/// What a loader adds to the line of an entry, besides the path of the kernel and its like.
+/// What a loader adds to the line of an entry, in addition to the kernel's path and the like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adds {
     /// Parameters with these names.
     These(&'static [&'static str]),
-    /// Whatever its script or the firmware of the board adds.
+    /// Anything: its script or the firmware of the board adds words.
     Anything,
 }
 
-/// Who writes a loader's line.
+/// The program that writes a loader's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeper {
-    /// We do, in files.
+    /// quietcore, in files.
     Files,
-    /// A tool that owns it: the files only show it.
+    /// A tool that owns it: the files only display it.
     Tool,
 }
 
-/// Something that can be booted.
+/// A bootable entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// What the loader calls it.
+    /// The loader's id for it.
     pub id: String,
-    /// What people see.
+    /// Its title.
     pub title: String,
-    /// The file that says so.
+    /// The file that defines it.
     pub path: String,
     /// Its boot line.
     pub line: String,
 }
 
-/// Which entry stays as it was.
+/// The entry that stays unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fallback {
-    /// One that is there.
+    /// An existing one.
     Stays(String),
-    /// One that is made by these edits.
+    /// One that these edits create.
     Made(Vec<Edit>, String),
-    /// There is none, and none can be made.
+    /// There is none, and none can be created.
     None {
         /// Why.
         why: String,
@@ -180,12 +180,12 @@ pub enum Fallback {
     },
 }
 
-/// A loader that was found, and why.
+/// A detected loader, with the evidence.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The loader's row in the list.
     pub loader: &'static Loader,
-    /// What showed it.
+    /// The evidence.
     pub evidence: String,
 }
 
@@ -196,8 +196,8 @@ impl std::fmt::Debug for Loader {
 }
 
 impl Loader {
-    /// Why its files must not be edited here: another program writes them again, or they are not understood. The words are
-    /// named with the right place; without words the place alone is.
+    /// Why its files must not be edited here: another program regenerates them, or they cannot be parsed. The error contains the
+    /// words and the right place for them; without words only the place.
     #[must_use]
     pub fn refusal(&self, tree: &dyn Tree, words: &[String]) -> Option<BootError> {
         generated::nixos(tree, words)
@@ -205,8 +205,8 @@ impl Loader {
             .or_else(|| comparison::refusal(tree, self))
     }
 
-    /// What a user has to know before a change: [`Loader::remarks`], and where the files of settings, the entries and the
-    /// running line do not agree. The words are ours that wait for the next boot.
+    /// Remarks for the user before a change: [`Loader::remarks`], and differences between the configuration files, the entries and
+    /// the running line. The words are ours that take effect at the next boot.
     #[must_use]
     pub fn all_remarks(&self, tree: &dyn Tree, ours: &[String]) -> Vec<String> {
         let mut all = (self.remarks)(tree);
@@ -214,7 +214,7 @@ impl Loader {
         all
     }
 
-    /// Whether it hands these words on as they are.
+    /// Checks that it passes these words on unchanged.
     ///
     /// # Errors
     /// [`BootError::Word`] for the first that it does not.
@@ -262,7 +262,7 @@ impl Loader {
     }
 }
 
-/// The loaders that a machine shows, in the order of the list.
+/// The loaders detected on a machine, in the order of the list.
 #[must_use]
 pub fn find(tree: &dyn Tree) -> Vec<Found> {
     let found = |loader: &&'static Loader| {
@@ -272,11 +272,11 @@ pub fn find(tree: &dyn Tree) -> Vec<Found> {
     LOADERS.iter().filter_map(found).collect()
 }
 
-/// The loader that starts this machine: the named one, else the only one that no evidence contradicts, else the one that the
+/// The loader that starts this machine: the named one, else the only one without contradicting evidence, else the one that the
 /// firmware reports.
 ///
 /// # Errors
-/// None, another, or several.
+/// No loader, a different one, or several.
 pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Result<Found, BootError> {
     let found = find(tree);
     let names = |found: &[Found]| {
@@ -349,24 +349,24 @@ fn by_firmware(tree: &dyn Tree, several: &[Found]) -> Result<Found, BootError> {
     }
 }
 
-/// Text of an EFI variable, in small letters and without the NUL.
+/// Text of an EFI variable, in lower case and without the NUL.
 pub(crate) fn utf16(bytes: &[u8]) -> String {
     let pairs = bytes.chunks_exact(2);
     let units: Vec<u16> = pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     String::from_utf16_lossy(&units).trim_matches('\0').to_lowercase()
 }
 
-/// For loaders that need nothing said.
+/// For loaders without remarks.
 pub(crate) fn no_remarks(_tree: &dyn Tree) -> Vec<String> {
     Vec::new()
 }
 
-/// For loaders that read the entries as they are.
+/// For loaders that read the entries directly.
 pub(crate) fn entries_as_they_are(_tree: &dyn Tree) -> Source {
     Source::Entries
 }
 
-/// For loaders whose files are always understood.
+/// For loaders whose files can always be parsed.
 pub(crate) fn no_refusal(_tree: &dyn Tree, _words: &[String]) -> Option<BootError> {
     None
 }

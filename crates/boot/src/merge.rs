@@ -1,13 +1,13 @@
-//! Words that are wanted on a boot line meet those that are there: each is on it once afterwards, and what was changed is
-//! remembered word by word, so that it can be taken back from a file that somebody edited since.
+//! Merges the requested words into a boot line: each is on it once afterwards. Every change is recorded word by word, so
+//! that it can be undone in a file that has been edited since.
 
 use crate::{Gather, Word, Writing};
 use machine::cmdline::{Parameter, same_name};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Parameters that mean something each time that they are given. All others are given once, because the kernel takes
-/// the last one, and of `isolcpus=` and `nohz_full=` the first (`kernel/sched/isolation.c`).
+/// Parameters that take effect each time they occur. All others are set once, because the kernel uses
+/// the last occurrence, and of `isolcpus=` and `nohz_full=` the first (`kernel/sched/isolation.c`).
 const REPEATED: &[&str] = &[
     "acpi_osi",
     "clearcpuid",
@@ -31,45 +31,45 @@ const REPEATED: &[&str] = &[
 /// Families of such parameters: dracut's, systemd's and those of encrypted disks.
 const REPEATED_FAMILIES: &[&str] = &["rd.", "systemd.", "luks."];
 
-/// What happened to one word of a place. Without `before` it was added, without `after` it was taken out.
+/// A change of one word in a slot. Without `before` the word was added, without `after` it was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Swap {
-    /// Which place of the file.
+    /// Which slot of the file.
     pub key: String,
-    /// The word that stood there.
+    /// The former word.
     pub before: Option<String>,
-    /// The word that stands there now.
+    /// The new word.
     pub after: Option<String>,
 }
 
-/// A place of a line, as far as merging needs it.
+/// A slot of a line, with the data that merging needs.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
     /// Its name in its file.
     pub key: &'a str,
-    /// What is written there.
+    /// Its written text.
     pub raw: &'a str,
-    /// How words are quoted there.
+    /// Its quoting.
     pub writing: Writing,
 }
 
-/// What becomes of a place.
+/// The result for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merged {
-    /// What is written there afterwards.
+    /// Its new text.
     pub raw: String,
-    /// Word by word.
+    /// The changes, word by word.
     pub swaps: Vec<Swap>,
 }
 
-/// Whether a parameter may stand on a line more than once.
+/// Whether a parameter may occur on a line more than once.
 #[must_use]
 pub fn is_repeated(name: &str) -> bool {
     REPEATED.iter().any(|known| same_name(known, name))
         || REPEATED_FAMILIES.iter().any(|family| name.starts_with(family))
 }
 
-/// Puts words on a line. What is there already in the same form stays where it is and does not become ours.
+/// Adds words to a line. A word that is already there in the same form stays in place and does not become ours.
 #[must_use]
 pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> Vec<Merged> {
     let words: Vec<Vec<Word>> = parts.iter().map(|part| kernels_words(part)).collect();
@@ -150,8 +150,8 @@ pub fn on_line(line: &str, words: &[String]) -> String {
     merged.into_iter().map(|one| one.raw).collect()
 }
 
-/// A place without what was done to it, as far as it is still there: a word of ours that somebody changed since stays.
-/// Gives the text, and the words that were not found.
+/// Undoes our changes to a slot as far as they are still there: a word of ours that was changed since then stays.
+/// Returns the text, and the words that were not found.
 #[must_use]
 pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
     let words = kernels_words(part);
@@ -162,7 +162,7 @@ pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
             added.extend(&swap.before);
             continue;
         };
-        // Ours is the last of equal words: it was put at the end.
+        // Of equal words the last is ours: we appended it.
         let found = (0..words.len())
             .rev()
             .find(|&at| !used[at] && words[at].text == *after);
@@ -174,7 +174,7 @@ pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
             None => missing.push(after.clone()),
         }
     }
-    // What was taken out goes back only where nobody wrote another one since.
+    // A removed word is restored only if no other value was written since then.
     let name = |word: &str| Parameter::parse(word).name;
     added.retain(|word| {
         is_repeated(&name(word))
@@ -186,7 +186,7 @@ pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
     (rewritten(part, &changes, &added), missing)
 }
 
-/// The words of a place up to the `--` behind which everything belongs to init.
+/// The words of a slot up to the `--`; everything after it belongs to init.
 fn kernels_words(part: &Part) -> Vec<Word> {
     let words = part.writing.words(part.raw).into_iter();
     words
@@ -194,13 +194,13 @@ fn kernels_words(part: &Part) -> Vec<Word> {
         .collect()
 }
 
-/// A written text with some words changed or taken out, and others behind the last one of the kernel's.
+/// A written text with some words changed or removed, and others added after the kernel's last word.
 fn rewritten(part: &Part, changes: &[(Range<usize>, Option<String>)], added: &[&String]) -> String {
     if changes.is_empty() && added.is_empty() {
         return part.raw.to_owned();
     }
     if part.writing == Writing::Unquoted {
-        // Without quotes there is room for one word only.
+        // Without quotes there is room for only one word.
         let meant = part.writing.read(part.raw);
         let plain = Part {
             raw: &meant,
@@ -250,7 +250,7 @@ fn rewritten(part: &Part, changes: &[(Range<usize>, Option<String>)], added: &[&
     raw
 }
 
-/// A word with the one blank that was put before it, or the one behind where it is the first.
+/// A word with the blank before it, or with the blank after it if it is the first.
 fn with_blank(raw: &str, place: &Range<usize>) -> Range<usize> {
     let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let bytes = raw.as_bytes();
@@ -302,7 +302,7 @@ mod tests {
             let (back, missing) = take_back(&part(&merged[0].raw, Writing::Plain), &merged[0].swaps);
             assert!(missing.is_empty());
             let (mut back, mut first) = (words(&back), words(raw));
-            // A word that was taken out comes back at the end.
+            // A removed word is restored at the end.
             back.sort();
             first.sort();
             assert_eq!(back, first);

@@ -1,5 +1,5 @@
-//! Which files of a machine everything here is taken from, so that a snapshot of it can be asked the same questions. Nobody
-//! has to keep a list: the loaders are asked, and what they look at is noted.
+//! Records which files of a machine the loaders read, so that a snapshot can answer the same queries. No separate list is
+//! needed: this module runs the loaders' queries and records every access.
 
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
@@ -9,19 +9,19 @@ use crate::{LOADERS, Turn, choose, find, trial, tuned};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// How much of something is looked at.
+/// How much of a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reads {
-    /// Whether it is there: programs, kernels, images, and what stands beside a loader's files.
+    /// Whether it exists: programs, kernels, images, and files next to a loader's own.
     Name,
     /// Its content.
     Content,
 }
 
-/// The most names of one directory that are looked at.
+/// The maximum number of names read from one directory.
 const MOST_NAMES: usize = 512;
 
-/// What the loaders of a machine are known by and read, with what the verbs of `boot` would ask them.
+/// All files that detect a loader, and that the `boot` commands read.
 #[must_use]
 pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
     let watched = Watched {
@@ -29,7 +29,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
         seen: RefCell::default(),
     };
     let found = find(&watched);
-    // Several are told apart by what the firmware was told.
+    // If there are several, the firmware's report decides.
     let _ = choose(&watched, None, &[]);
     let _ = tuned(&watched);
     let turn = Turn {
@@ -51,7 +51,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
     watched.seen.into_inner()
 }
 
-/// A tree that notes what is looked at.
+/// A tree that records every access.
 struct Watched<'a> {
     under: &'a dyn Tree,
     seen: RefCell<BTreeMap<String, Reads>>,

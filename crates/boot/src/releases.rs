@@ -1,17 +1,17 @@
-//! Releases of kernels in what loaders start: which entry starts which, and what is said where none does.
+//! Finds kernel releases in entries of loaders: which entry starts which release, and the error if none does.
 
 use crate::BootError;
 use machine::cmdline::words;
 
-/// How the names of kernels begin before their release (`/etc/grub.d/10_linux`, `kernel-install`).
+/// Prefixes of kernel file names before the release (`/etc/grub.d/10_linux`, `kernel-install`).
 const BEGINNINGS: [&str; 3] = ["vmlinuz-", "vmlinux-", "kernel-"];
 
-/// The release in the path of a kernel's image, as `uname -r` will have it: that of `/boot/vmlinuz-RELEASE`, and of
+/// The release in the path of a kernel image, as `uname -r` will report it: that of `/boot/vmlinuz-RELEASE`, and of
 /// `/MACHINE/RELEASE/linux` as `kernel-install` places it. `None` for names without one (Arch's `vmlinuz-linux`).
 #[must_use]
 pub(crate) fn of_image(path: &str) -> Option<&str> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-    // Ubuntu's, where the firmware checks signatures.
+    // Ubuntu's name for it if the firmware checks signatures.
     let name = name.strip_suffix(".efi.signed").unwrap_or(name);
     let release = match name {
         "linux" => above.rsplit('/').next()?,
@@ -22,7 +22,7 @@ pub(crate) fn of_image(path: &str) -> Option<&str> {
     is_release(release).then_some(release)
 }
 
-/// Whether a text is a release. It goes into scripts, so nothing that a shell or `sed` would read otherwise is one.
+/// Whether a text is a release. It is written into scripts, so characters special to a shell or `sed` are refused.
 #[must_use]
 pub(crate) fn is_release(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".+-_~".contains(letter);
@@ -42,10 +42,10 @@ pub(crate) fn is_rescue_line(line: &str) -> bool {
     })
 }
 
-/// The first of what was found that starts a release.
+/// The first of these that starts a release.
 ///
 /// # Errors
-/// [`BootError::NoKernel`], with the releases that are there.
+/// [`BootError::NoKernel`], with the available releases.
 pub(crate) fn choose<T>(
     loader: &str,
     release: &str,

@@ -1,16 +1,16 @@
-//! What became of our words: which are on which entry, and whether the running kernel got them.
+//! Determines the state of our words: which entries have them, and whether the running kernel got them.
 
 use crate::{Entry, Ours};
 use machine::CpuSet;
 use machine::cmdline::{parse_cmdline, same_name, words};
 use serde::{Deserialize, Serialize};
 
-/// Everything of ours that the journal knows.
+/// All our words in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// The words on the default line.
     pub line: Option<Ours>,
-    /// The entry that is to be tried once.
+    /// The entry for one boot.
     pub trial: Option<Ours>,
 }
 
@@ -23,24 +23,24 @@ impl Kept {
     }
 }
 
-/// Whether the machine was booted since the words were written.
+/// Whether the machine has been booted since the words were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// It is the same boot.
+    /// No, it is the same boot.
     SameBoot,
-    /// It was booted since.
+    /// Yes.
     AnotherBoot,
 }
 
-/// How far our words have come.
+/// The progress of our words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BootState {
-    /// They are in the files; the next boot will have them.
+    /// They are in the files; the next boot will use them.
     Pending,
     /// The running kernel has them.
     Live,
-    /// The machine was booted since, without them.
+    /// The machine has been booted since then, without them.
     Reverted,
 }
 
@@ -56,7 +56,7 @@ impl BootState {
     }
 }
 
-/// How far words have come that are in the files.
+/// The progress of words that are in the files.
 #[must_use]
 pub fn state_after(ours: &[String], running: &str, after: After) -> BootState {
     match (missing_words(ours, running).is_empty(), after) {
@@ -66,7 +66,7 @@ pub fn state_after(ours: &[String], running: &str, after: After) -> BootState {
     }
 }
 
-/// The words that a line lacks.
+/// The words that are missing from a line.
 #[must_use]
 pub fn missing_words(wanted: &[String], line: &str) -> Vec<String> {
     let there: Vec<&str> = words(line).collect();
@@ -74,8 +74,8 @@ pub fn missing_words(wanted: &[String], line: &str) -> Vec<String> {
     missing.cloned().collect()
 }
 
-/// The CPUs that a line isolates already, by any of the parameters that should have the same list. `None` for a list
-/// that is no plain one.
+/// The CPUs that a line already isolates, by any of the parameters that should have the same list. `None` for a list
+/// in extended syntax.
 #[must_use]
 pub fn isolated_by(line: &str) -> Option<CpuSet> {
     const LISTS: &[&str] = &["isolcpus", "nohz_full", "rcu_nocbs"];

@@ -1,5 +1,5 @@
-//! Places of assignments in files that a shell reads (`/etc/default/grub`). What the shell makes of them is evaluated in
-//! `evaluation`, and an edit of a place counts only where that has the result that was asked for.
+//! Locates assignments in files that a shell reads (`/etc/default/grub`). `evaluation` computes their result; an edit is
+//! accepted only if it yields the requested result.
 
 use crate::Writing;
 use std::ops::Range;
@@ -11,23 +11,23 @@ pub struct Assignment {
     pub name: String,
     /// The value without its quotes, in bytes.
     pub range: Range<usize>,
-    /// How it is written; `None` for one that is put together of several pieces, which is left alone.
+    /// Its quoting; `None` for a value made of several pieces, which is left alone.
     pub writing: Option<Writing>,
-    /// Whether it keeps what the variable had before (`X="$X more"`, `X+=more`).
+    /// Whether it keeps the former value of the variable (`X="$X more"`, `X+=more`).
     pub keeps: Keeps,
 }
 
 /// What an assignment does to the former value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// It stays, with something added.
+    /// Keeps it and adds to it.
     Former,
-    /// It is gone.
+    /// Replaces it.
     Nothing,
 }
 
-/// The assignments of a file, in order. Comments are no assignments. One that may not run is left alone, and what stood
-/// before it may hold still.
+/// The assignments of a file, in order, without comments. An assignment that may not run is left alone, and the value
+/// before it may still be in effect.
 #[must_use]
 pub fn assignments(text: &str) -> Vec<Assignment> {
     let mut found = Vec::new();
@@ -40,7 +40,7 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
             if depth > 0 {
                 (assignment.writing, assignment.keeps) = (None, Keeps::Former);
             }
-            // A quoted value may go over several lines.
+            // A quoted value may span several lines.
             next = next.max(text[after..].find('\n').map_or(text.len(), |end| after + end + 1));
             found.push(assignment);
         } else {
@@ -51,7 +51,7 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
     found
 }
 
-/// How many blocks more a line opens than it closes.
+/// The number of blocks that a line opens minus those that it closes.
 fn deeper(line: &str) -> i32 {
     let code = line.split('#').next().unwrap_or_default();
     let words = code.split(|letter: char| letter.is_whitespace() || letter == ';');
@@ -100,7 +100,7 @@ fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
     Some((assignment, after))
 }
 
-/// Whether a value names a variable, and not one whose name only begins so.
+/// Whether a value refers to this variable, not to one whose name only starts with it.
 fn names(value: &str, variable: &str) -> bool {
     value.match_indices(variable).any(|(at, _)| {
         let next = value[at + variable.len()..].chars().next();
@@ -109,7 +109,7 @@ fn names(value: &str, variable: &str) -> bool {
     })
 }
 
-/// The place of a value, how it is written, and where it ends.
+/// The position of a value, its quoting, and its end.
 fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
     let value = &text[at..];
     let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''));
@@ -146,7 +146,7 @@ fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
         '"' => Writing::DoubleQuoted,
         _ => Writing::SingleQuoted,
     };
-    // What a command writes is not known here.
+    // The output of a command is unknown here.
     let computed = quote == '"' && (inside[..length].contains("$(") || inside[..length].contains('`'));
     (from..to, (alone && !computed).then_some(writing), to + 1)
 }

@@ -1,4 +1,4 @@
-//! A boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), evaluated as the shell that reads the files does.
+//! Evaluates a boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), like the shell that reads the files.
 
 use crate::BootError;
 use crate::evaluation::{
@@ -7,17 +7,17 @@ use crate::evaluation::{
 use crate::tree::{self, Tree};
 use machine::cmdline::words;
 
-/// Where `sh` is, for scripts that begin with `#!/bin/sh`.
+/// The path of `sh`, for scripts that start with `#!/bin/sh`.
 const SHELLS: [&str; 2] = ["/bin/sh", "/usr/bin/sh"];
 
-/// Variables of shell files that make a line.
+/// Variables of shell files that form a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellLine {
     /// The files, in the order in which the shell reads them.
     pub files: Vec<String>,
-    /// The variables, in the order in which their words are on the line.
+    /// The variables, in the order of their words on the line.
     pub variables: Vec<&'static str>,
-    /// The words where no variable is set.
+    /// The words if no variable is set.
     pub unset: &'static str,
 }
 
@@ -25,7 +25,7 @@ impl ShellLine {
     /// The line.
     ///
     /// # Errors
-    /// A file that is no text, or a value that is not computed.
+    /// A file that is not text, or a value that cannot be computed.
     pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
         let all = self.evaluated(tree)?;
         let mut parts: Vec<String> = Vec::new();
@@ -45,7 +45,7 @@ impl ShellLine {
     /// The variables after all files.
     ///
     /// # Errors
-    /// A file that is no text, or a command that is not evaluated.
+    /// A file that is not text, or a command that cannot be evaluated.
     pub fn evaluated(&self, tree: &dyn Tree) -> Result<ShellVariables, BootError> {
         let mut files = Vec::new();
         for path in &self.files {
@@ -64,7 +64,7 @@ impl ShellLine {
         evaluate(&files, &self.variables, dialect(tree), &outside).map_err(|why| uncomputed(tree, why))
     }
 
-    /// Words that a file sets and a later assignment drops, with both places: they do not reach the kernel.
+    /// Words that one assignment sets and a later one drops, with both positions: they do not reach the kernel.
     #[must_use]
     pub fn dropped(&self, tree: &dyn Tree) -> Vec<String> {
         let (Ok(all), Ok(line)) = (self.evaluated(tree), self.text(tree)) else {
@@ -103,7 +103,7 @@ fn text_of(setting: &ShellSetting) -> &str {
     }
 }
 
-/// What `/bin/sh` is on a machine.
+/// The shell behind `/bin/sh` on a machine.
 fn dialect(tree: &dyn Tree) -> Dialect {
     let is_bash = |path: &str| {
         let target = tree::resolved(tree, path);
@@ -132,12 +132,12 @@ fn value(tree: &dyn Tree, all: &ShellVariables, name: &str) -> Result<Option<Str
     Ok(value.map(str::to_owned))
 }
 
-/// The error for what is not computed. What to do by hand is said where the words are known.
+/// The error for a line that cannot be computed. The caller adds the manual steps, because it knows the words.
 fn uncomputed(tree: &dyn Tree, why: Uncomputed) -> BootError {
     let Uncomputed { path, line, why } = why;
     let text = tree::look(tree, &path).unwrap_or_default();
     let written = text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default();
-    // A construct that the line ends break is missed at the end of the file.
+    // A construct broken by the line ends is reported as missing at the end of the file.
     let everywhere = text.contains('\n') && text.split_terminator('\n').all(|one| one.ends_with('\r'));
     let why = match written.ends_with('\r') || everywhere {
         true => format!(
@@ -222,7 +222,7 @@ mod tests {
                 "{text:?}"
             );
         }
-        // Where no value has one, they do no harm.
+        // They do no harm if no value contains one.
         let (tree, with) = line(&[("/a", "# c\r\nALL=a\n")]);
         assert_eq!(with.text(&tree).as_deref(), Ok("a"));
     }

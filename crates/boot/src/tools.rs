@@ -1,5 +1,5 @@
-//! The loaders' and distributions' own tools: the only programs that quietcore starts. Only `apply` starts them, from this
-//! table and never through a shell.
+//! Lists the tools of loaders and distributions: the only programs that quietcore starts. Only `apply` starts them, from
+//! this table and never through a shell.
 
 use crate::BootError;
 use crate::tree::{Tree, is_there};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Tool {
     /// Its file name.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
 }
 
@@ -58,13 +58,13 @@ pub const TOOLS: &[Tool] = &[
     },
 ];
 
-/// Where tools are looked for.
+/// Directories in which tools are searched.
 pub const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Where tools write: each may be a file system of its own.
+/// Directories that tools write to: each may be a separate file system.
 pub const WRITTEN: [&str; 5] = ["/boot", "/boot/efi", "/boot/firmware", "/efi", "/"];
 
-/// One start of a tool.
+/// One invocation of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Its name in [`TOOLS`].
@@ -82,10 +82,10 @@ impl Run {
     }
 }
 
-/// The first tool of several that is on the machine, with its arguments.
+/// The first installed tool of several, with its arguments.
 ///
 /// # Errors
-/// [`BootError::NoTool`] where none is.
+/// [`BootError::NoTool`] if none is installed.
 pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, BootError> {
     let there = choices.iter().find(|(name, _)| place(tree, name).is_some());
     if let Some((name, arguments)) = there {
@@ -105,7 +105,7 @@ pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, Boo
     })
 }
 
-/// Where a tool of the table is; `None` for one that is not there, and for a name that is not in the table.
+/// The path of a tool in the table; `None` if it is not installed or not in the table.
 #[must_use]
 pub fn place(tree: &dyn Tree, name: &str) -> Option<String> {
     TOOLS.iter().find(|tool| tool.name == name)?;

@@ -1,25 +1,25 @@
-//! The files of boot loaders, wherever they are: a machine's own, or a machine's with edits that nobody wrote yet.
+//! Reads the files of boot loaders from a machine, live or captured, optionally with pending edits on top.
 
 use crate::{BootError, Edit};
 use root::{Kind, Origin, Root};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Files that can be looked at. What is not there, or may not be read, is `None`.
+/// A readable file tree. A path that does not exist or may not be read is `None`.
 pub trait Tree {
-    /// The content of a file, links followed.
+    /// The content of a file; follows links.
     fn bytes(&self, path: &str) -> Option<Vec<u8>>;
-    /// The names in a directory, sorted; none where there is no directory.
+    /// The sorted names in a directory; none if it does not exist.
     fn names(&self, dir: &str) -> Vec<String>;
-    /// The text of a symbolic link.
+    /// The target of a symbolic link.
     fn link(&self, path: &str) -> Option<String>;
-    /// What a path leads to, links followed; `None` where that is not known here.
+    /// What a path resolves to; follows links. `None` if that is unknown here.
     fn kind(&self, _path: &str) -> Option<FileKind> {
         None
     }
 }
 
-/// What a path leads to.
+/// What a path resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing.
@@ -33,7 +33,7 @@ pub enum FileKind {
     },
 }
 
-/// Directories whose content changes while a machine runs: what is there now tells nothing of later.
+/// Directories whose content changes while a machine runs: their current content does not predict the next boot's.
 const VOLATILE: &[&str] = &[
     "/dev",
     "/proc",
@@ -44,7 +44,7 @@ const VOLATILE: &[&str] = &[
     "/var/tmp",
 ];
 
-/// A machine, live or captured. It remembers what it was not allowed to read.
+/// A machine, live or captured. It records what it was not allowed to read.
 pub struct Files<'a> {
     root: &'a Root,
     refused: RefCell<Vec<String>>,
@@ -60,7 +60,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// What could not be read until now, with the reason.
+    /// The paths that could not be read so far, with the reason.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         self.refused.borrow().clone()
@@ -88,7 +88,7 @@ impl Tree for Files<'_> {
     }
 
     fn link(&self, path: &str) -> Option<String> {
-        // Asking for the link of a plain file is no refusal.
+        // `readlink` on a plain file is not a denied access.
         self.root.link(path).ok().flatten()
     }
 
@@ -100,17 +100,17 @@ impl Tree for Files<'_> {
         if VOLATILE.iter().any(|dir| is_below(dir)) {
             return None;
         }
-        // An archive holds some files of the machine, and of some of them the name alone.
+        // An archive holds some files of the machine, and only the names of some of them.
         let is_live = self.root.origin() == Origin::Live;
         match self.root.kind(path).ok()? {
             Some(Kind::Dir) => Some(FileKind::Dir),
-            // Files of sysfs have a size that says nothing of what is in them.
+            // The size of a sysfs file is independent of its content.
             Some(Kind::File) if !is_live || is_below("/sys") => Some(FileKind::File { is_empty: None }),
             Some(Kind::File) => Some(FileKind::File {
                 is_empty: self.root.bytes(path).ok().flatten().map(|bytes| bytes.is_empty()),
             }),
             None if is_live => {
-                // A name that leads to neither is a device, a socket, or a broken link.
+                // A name that resolves to neither is a device, a socket, or a broken link.
                 let (above, name) = path.rsplit_once('/')?;
                 let above = if above.is_empty() { "/" } else { above };
                 let names = self.root.names(above).ok()?.unwrap_or_default();
@@ -121,7 +121,7 @@ impl Tree for Files<'_> {
     }
 }
 
-/// A tree as it will be after some edits.
+/// A tree with pending edits applied.
 pub struct Edited<'a> {
     under: &'a dyn Tree,
     changed: BTreeMap<String, Option<String>>,
@@ -177,21 +177,21 @@ impl Tree for Edited<'_> {
     }
 }
 
-/// Whether something can be read there.
+/// Whether the path is readable.
 pub fn is_there(tree: &dyn Tree, path: &str) -> bool {
     tree.bytes(path).is_some()
 }
 
-/// A file as text for looking at: what is no UTF-8 is replaced.
+/// A file as text for reading: invalid UTF-8 is replaced.
 pub fn look(tree: &dyn Tree, path: &str) -> Option<String> {
     tree.bytes(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A file as text that is to be edited: every byte counts.
+/// A file as text for editing: every byte counts.
 ///
 /// # Errors
-/// [`BootError::NotText`] for what is no UTF-8.
+/// [`BootError::NotText`] for invalid UTF-8.
 pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
     let text = tree.bytes(path).map(String::from_utf8).transpose();
     text.map_err(|_| BootError::NotText {
@@ -199,8 +199,8 @@ pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
     })
 }
 
-/// Where a file really is: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and a link has to stay
-/// one when the file is replaced.
+/// The real path of a file: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and must stay a link
+/// when the file is replaced.
 pub fn resolved(tree: &dyn Tree, path: &str) -> String {
     const MOST: usize = 8;
     let mut path = path.to_owned();

@@ -1,5 +1,5 @@
-//! Trying a line for one boot: an entry of its own with `panic=30`, chosen once. The default stays as it was until
-//! somebody is there after the boot to say that it was good.
+//! Tries a line for one boot: a separate entry with `panic=30`, selected once. The default stays unchanged until the user
+//! confirms the boot afterwards.
 
 use crate::line::Line;
 use crate::merge::on_line;
@@ -7,19 +7,19 @@ use crate::tools::Run;
 use crate::tree::Tree;
 use crate::{BootError, Edit};
 
-/// The word by which the tried entry is known after the boot. A parameter of a module that does not exist is no
-/// error for the kernel (`init/main.c`, `unknown_bootoption`).
+/// The word that identifies the tried entry after the boot. The kernel accepts a parameter of a module that does not
+/// exist (`init/main.c`, `unknown_bootoption`).
 pub const MARK: &str = "quietcore.trial=1";
 
-/// A kernel that panics starts the machine again, with the default entry, after so many seconds.
+/// A kernel that panics reboots the machine, into the default entry, after this many seconds.
 pub(crate) const PANIC: &str = "panic=30";
 
-/// What an entry for one boot is to have.
+/// The properties of an entry for one boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneBoot {
-    /// Words of the line, beside those of the machine.
+    /// Words of the line, in addition to those of the machine.
     pub words: Vec<String>,
-    /// The release of an installed kernel, as `uname -r` has it; `None` is the kernel that the loader starts by itself.
+    /// The release of an installed kernel, as in `uname -r`; `None` is the loader's default kernel.
     pub kernel: Option<String>,
 }
 
@@ -32,37 +32,37 @@ pub enum Trial {
         /// What to do.
         next: &'static str,
     },
-    /// It makes an entry that has this.
+    /// It creates an entry with these properties.
     By(fn(&dyn Tree, &OneBoot) -> Result<TrialWork, BootError>),
 }
 
-/// What makes an entry and chooses it once.
+/// The steps that create an entry and select it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialWork {
     /// The entry.
     pub edits: Vec<Edit>,
-    /// Tools that make the loader see it.
+    /// Tools that make the loader list it.
     pub runs: Vec<Run>,
-    /// How it is chosen.
+    /// How it is selected.
     pub chosen: Chosen,
-    /// What the entry is called.
+    /// Its title.
     pub entry: String,
     /// Its line.
     pub line: String,
 }
 
-/// How an entry is chosen for one boot.
+/// How an entry is selected for one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// By a tool of the loader.
     By(Run),
     /// By the EFI variable `LoaderEntryOneShot`, with this text.
     OneShot(String),
-    /// By the way in which the machine is restarted: the argument of `reboot`.
+    /// By the argument of `reboot`.
     Reboot(&'static str),
 }
 
-/// The words of a trial on a line: those that are wanted, and those of a trial.
+/// The words of a trial on a line: the requested ones, and those of every trial.
 #[must_use]
 pub fn trial_line(line: &str, words: &[String]) -> String {
     let mut all = words.to_vec();
@@ -70,10 +70,10 @@ pub fn trial_line(line: &str, words: &[String]) -> String {
     on_line(line, &all)
 }
 
-/// The line that a trial begins with.
+/// The line from which a trial starts.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub(crate) fn first_line(tree: &dyn Tree, lines: &[Line]) -> Result<String, BootError> {
     match lines.first() {
         Some(line) => line.text(tree),

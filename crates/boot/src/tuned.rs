@@ -1,15 +1,15 @@
-//! TuneD's own words for the boot line. Its profiles hand them to GRUB as the variable `tuned_params`: the script
-//! `/etc/grub.d/00_tuned` writes it into `grub.cfg`, entry files end with `$tuned_params`, and their environment block has the
-//! value. TuneD never takes out words of others and knows nothing of ours, so the kernel may get a parameter twice.
+//! Reads TuneD's own words for the boot line. Its profiles pass them to GRUB as the variable `tuned_params`: the script
+//! `/etc/grub.d/00_tuned` writes it into `grub.cfg`, entry files end with `$tuned_params`, and the environment block holds the
+//! value. TuneD never removes words of others and does not know ours, so the kernel may get a parameter twice.
 
 use crate::shell::assignments;
 use crate::tree::{self, Tree};
 use machine::cmdline::{Parameter, same_name, words};
 
-/// What TuneD keeps for itself of what its profile adds (`TUNED_BOOT_CMDLINE="..."`).
+/// TuneD's own record of the words that its profile adds (`TUNED_BOOT_CMDLINE="..."`).
 const KEPT: &str = "/etc/tuned/bootcmdline";
 
-/// Where GRUB has it.
+/// GRUB's copy of them.
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 
 /// What TuneD adds to every line.
@@ -17,11 +17,11 @@ const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 pub struct Tuned {
     /// Its words.
     pub words: Vec<String>,
-    /// The file that says so.
+    /// The file that contains them.
     pub path: String,
 }
 
-/// What TuneD adds on a machine; `None` where it adds nothing.
+/// What TuneD adds on a machine; `None` if it adds nothing.
 #[must_use]
 pub fn tuned(tree: &dyn Tree) -> Option<Tuned> {
     let of = |path: &str, text: &str| {
@@ -49,7 +49,7 @@ pub fn tuned(tree: &dyn Tree) -> Option<Tuned> {
 }
 
 impl Tuned {
-    /// Its words for parameters that some other words set too, otherwise.
+    /// TuneD's words for parameters that the given words set to another value.
     #[must_use]
     pub fn against(&self, ours: &[String]) -> Vec<String> {
         let differs = |theirs: &&String| {
@@ -63,7 +63,7 @@ impl Tuned {
         self.words.iter().filter(differs).cloned().collect()
     }
 
-    /// What is to be said beside words of ours; `None` where the two do not meet.
+    /// A remark next to our words; `None` if there is no conflict.
     #[must_use]
     pub fn note(&self, ours: &[String]) -> Option<String> {
         let theirs = self.against(ours);

@@ -1,18 +1,18 @@
-//! How a boot line is written in a file: plainly, in the quotes of a shell, in GRUB's environment block. Words are found
-//! with their places in the file, so that an edit touches nothing else.
+//! Encodes a boot line in a file: plain, in shell quotes, or in GRUB's environment block. Words are located by their
+//! position in the file, so that an edit changes nothing else.
 
 use std::ops::Range;
 
-/// How text is written in a place.
+/// The encoding of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// As it is.
+    /// Plain.
     Plain,
-    /// Between double quotes of a shell: `\` before `"`, `$`, a backtick and itself.
+    /// In double quotes of a shell: `\` before `"`, `$`, a backtick and itself.
     DoubleQuoted,
-    /// Between single quotes of a shell.
+    /// In single quotes of a shell.
     SingleQuoted,
-    /// A shell's value without quotes; it gets double quotes when it is edited.
+    /// An unquoted shell value; an edit puts it in double quotes.
     Unquoted,
     /// GRUB's environment block: `\` before itself and a line end.
     EnvBlock,
@@ -21,20 +21,20 @@ pub enum Writing {
 /// A word of the line, as the kernel will see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// With the kernel's own quotes.
+    /// Including the kernel's own quotes.
     pub text: String,
-    /// Its place in the written text, in bytes.
+    /// Its byte range in the encoded text.
     pub place: Range<usize>,
 }
 
 impl Writing {
-    /// What is written, as it is meant.
+    /// Decodes an encoded text.
     #[must_use]
     pub fn read(self, raw: &str) -> String {
         self.letters(raw).0
     }
 
-    /// The words of a written text.
+    /// The words of an encoded text.
     #[must_use]
     pub fn words(self, raw: &str) -> Vec<Word> {
         let (text, places) = self.letters(raw);
@@ -50,7 +50,7 @@ impl Writing {
         words.collect()
     }
 
-    /// How a text is written here.
+    /// Encodes a text.
     #[must_use]
     pub fn write(self, text: &str) -> String {
         let escape = |special: &[char]| {
@@ -71,7 +71,7 @@ impl Writing {
         }
     }
 
-    /// The meant text, and for each of its bytes where it is written; one more for the end.
+    /// The decoded text, and the offset of each of its bytes in the encoded text, plus one for the end.
     fn letters(self, raw: &str) -> (String, Vec<usize>) {
         let escapes = |next: char| match self {
             Writing::Plain | Writing::SingleQuoted => false,
@@ -87,7 +87,7 @@ impl Writing {
                 && escapes(next)
             {
                 letters.next();
-                // A shell drops a line end behind a backslash.
+                // A shell drops a line end after a backslash.
                 meant = (next != '\n' || self == Writing::EnvBlock).then_some(next);
             }
             if let Some(meant) = meant {

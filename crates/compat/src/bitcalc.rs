@@ -1,5 +1,5 @@
-//! `bitcalc`: the mask calculator that comes with partrt. Constants and operators in postfix notation, as arguments,
-//! in files, or on standard input.
+//! Implements `bitcalc`, the mask calculator of partrt. It evaluates constants and operators in postfix notation, from
+//! arguments, files, or standard input.
 
 mod bits;
 
@@ -39,7 +39,7 @@ Examples:
   echo xor | bitcalc 0xfe 0xfe00 --file=-
 ";
 
-/// Runs it. Errors go to standard error, with status 1.
+/// Runs it. Errors go to standard error, with exit status 1.
 pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) -> Status {
     let words: Vec<String> = args
         .iter()
@@ -54,7 +54,7 @@ pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) 
         Ok(Some(text)) => screen.text(&text),
         Ok(None) => screen.text(&machine.result()),
         Err(said) => {
-            // What `print-bit-count` wrote before the error was written.
+            // Print the output of `print-bit-count` before the error.
             screen.text(&machine.counts);
             screen.note(&format!("{said}\n"));
             return Status::Failed;
@@ -63,10 +63,10 @@ pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) 
     Status::Done
 }
 
-/// The one mask that a script leaves.
+/// The one mask that a script leaves on the stack.
 ///
 /// # Errors
-/// The line that bitcalc says.
+/// The error message of bitcalc.
 pub fn evaluate(script: &str) -> Result<Bits, String> {
     let mut machine = Calculator::default();
     machine.script(script)?;
@@ -89,14 +89,14 @@ pub fn cpus(bits: &Bits) -> Result<CpuSet, String> {
     cpus.ok_or_else(|| format!("Error: there is no CPU above {}", CpuSet::MAX_CPU))
 }
 
-/// What a long script may leave on the stack, so that it cannot fill the memory.
+/// The maximum size of the stack, so that a long script cannot exhaust memory.
 const MOST_HELD: usize = 1 << 26;
 
-/// The stack, and what is to be printed.
+/// The stack, and the pending output.
 #[derive(Default)]
 struct Calculator {
     stack: Vec<Bits>,
-    /// Bits of all values on the stack.
+    /// The total number of bits on the stack.
     held: usize,
     format: Format,
     verbose: u32,
@@ -174,7 +174,7 @@ impl Calculator {
         }
     }
 
-    /// The counts, then what is left on the stack, the last one first; nothing in, nothing out.
+    /// The counts, then the values left on the stack, the last one first; empty input gives empty output.
     fn result(&self) -> String {
         let values: Vec<String> = self
             .stack
@@ -203,7 +203,7 @@ const LONG: &[(&str, char)] = &[
     ("format", 'F'),
 ];
 
-/// Takes options and scripts in the order in which they stand. A text ends it: help, version.
+/// Handles options and scripts in order. `--help` and `--version` stop it with a text.
 fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String>, String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -263,7 +263,7 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
     Ok(None)
 }
 
-/// A long option by any beginning that no other has.
+/// A long option by unique prefix.
 fn long_option(name: &str) -> Result<(&'static str, char), String> {
     let exact = LONG.iter().find(|(known, _)| *known == name);
     let mut likely = LONG.iter().filter(|(known, _)| known.starts_with(name));
@@ -293,7 +293,7 @@ fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<
     Ok(None)
 }
 
-/// More than any script needs; an endless standard input must not fill the memory.
+/// More than any script needs; an endless standard input must not exhaust memory.
 const LONGEST_SCRIPT: u64 = 16 << 20;
 
 fn script_of(file: &str) -> Result<String, String> {
@@ -311,7 +311,7 @@ fn script_of(file: &str) -> Result<String, String> {
     root::input::text(Path::new(file)).map_err(|error| {
         let why = error.errno().map(std::io::Error::from_raw_os_error);
         let why = why.map_or_else(|| error.to_string(), |why| why.to_string());
-        // As C says it, without the number.
+        // As C formats it, without the number.
         let why = why.split(" (os error").next().unwrap_or_default();
         format!("Error: {file}: Error opening file for reading: {why}")
     })

@@ -1,8 +1,8 @@
-//! `count_ticks`: how often a CPU, or the CPUs of a partition, ticked while a command ran or between two calls.
+//! Implements `count_ticks`: counts the ticks of a CPU, or of a partition's CPUs, during a command or between two calls.
 //!
-//! The original traces a kernel function whose name has changed since. Here the interrupts of the CPU's own timer are
-//! counted (`LOC`, `arch_timer`), which the kernel does anyway: nothing is switched on, and nothing disturbs the CPU.
-//! Timers that are no tick and fire on that CPU are among them.
+//! The original traces a kernel function that has been renamed since. This one reads the counters of the CPU's own timer
+//! interrupt (`LOC`, `arch_timer`), which the kernel maintains anyway: nothing is enabled, and nothing disturbs the CPU.
+//! The counts include other timers that fire on that CPU.
 
 use super::partrt::names;
 use machine::{CpuSet, Machine};
@@ -35,10 +35,10 @@ options:
 The status is that of the command.
 ";
 
-/// Where `--start` leaves the counters for `--end`.
+/// The file in which `--start` saves the counters for `--end`.
 const STARTED: &str = "count_ticks";
 
-/// Runs it. Errors go to standard error behind the program's name, with status 1.
+/// Runs it. Errors go to standard error after the program's name, with exit status 1.
 pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
     let ended = Wanted::parse(args).and_then(|wanted| match wanted {
         None => {
@@ -53,7 +53,7 @@ pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status 
     })
 }
 
-/// What stands on the command line.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     cpu: String,
@@ -79,7 +79,7 @@ enum Form {
 }
 
 impl Wanted {
-    /// `None` where the help was asked for.
+    /// `None` if the user requested help.
     fn parse(args: &[OsString]) -> Result<Option<Wanted>, String> {
         let mut wanted = Wanted::default();
         let (mut cpu, mut start, mut end) = (None, false, false);
@@ -185,7 +185,7 @@ impl Wanted {
     }
 }
 
-/// The command's words. A single one with blanks is a whole command line, as for the original.
+/// The words of the command. A single word with blanks is a whole command line, as in the original.
 fn command(words: &[OsString]) -> Vec<OsString> {
     match words {
         [line] => match line.to_str() {
@@ -196,7 +196,7 @@ fn command(words: &[OsString]) -> Vec<OsString> {
     }
 }
 
-/// The CPUs of a number, a list, or the name of a partition.
+/// The CPUs from a number, a list, or the name of a partition.
 fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, String> {
     let invalid = || format!("Invalid argument to the --cpu ({})", report::safe(text));
     let cpus = match CpuSet::parse_list(text) {
@@ -215,7 +215,7 @@ fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, Stri
     }
 }
 
-/// The counters of timers now, and no others: a large machine has very many.
+/// The current timer counters only: a large machine has very many others.
 fn take(root: &Root) -> Sample {
     let mut sample = Sample::take(root);
     if let Some(table) = &mut sample.interrupts {
@@ -244,7 +244,7 @@ fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64
     cpus.iter().map(of).collect()
 }
 
-/// What `--start` left, which is gone then.
+/// Reads and removes the counters that `--start` saved.
 fn started(session: &Session) -> Result<Sample, String> {
     let nothing = || "no count was begun on this boot: call it with --start first".to_owned();
     let state = session.state().map_err(|error| in_a_line(error.into()))?;

@@ -1,7 +1,7 @@
-//! `cset`: the command line of SUSE's cset 1.6, on cgroup v1 and v2. What it says, errors too, goes to standard
-//! output, as its callers know it; it ends with 0, with 1 for a wrong command, with 2 when it failed.
+//! Implements the command line of SUSE's cset 1.6, on cgroup v1 and v2. All messages, including errors, go to standard
+//! output, as its callers expect. Exit status: 0, 1 for a wrong command, 2 for a failure.
 //!
-//! What is behind it is ours: a shield is an `apply` with a journal, and `shield --reset` gives the former state back.
+//! The implementation is ours: a shield is an `apply` with a journal, and `shield --reset` restores the former state.
 
 mod help;
 mod moving;
@@ -22,19 +22,19 @@ use std::ffi::OsString;
 use talk::Talk;
 use terminal::Screen;
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Refused {
-    /// It failed; ends with 2.
+    /// It failed; exit status 2.
     Said {
-        /// What is said after `**>`.
+        /// The message after `**>`.
         what: String,
         /// Lines after it.
         more: Vec<String>,
     },
-    /// Wrong options: said on standard error with the usage; ends with 2.
+    /// Wrong options: printed to standard error with the usage; exit status 2.
     Usage(String),
-    /// No such command, or not enough of it; ends with 1.
+    /// Unknown or incomplete command; exit status 1.
     Command(Vec<String>),
 }
 
@@ -63,7 +63,7 @@ impl From<Failure> for Refused {
 impl From<apply::ApplyError> for Refused {
     fn from(error: apply::ApplyError) -> Refused {
         match error {
-            // As callers know it: the kernel's own number and words first.
+            // In the form that callers expect: the kernel's error number and text first.
             apply::ApplyError::RolledBack {
                 why,
                 undone,
@@ -78,7 +78,7 @@ impl From<apply::ApplyError> for Refused {
     }
 }
 
-/// The kernel's words for an error number.
+/// The kernel's text for an error number.
 fn words_of(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
@@ -99,7 +99,7 @@ impl From<root::RootError> for Refused {
 /// One command.
 struct Command {
     name: &'static str,
-    /// What stands behind its name in a usage line.
+    /// The text after its name in a usage line.
     operands: &'static str,
     flags: &'static [Flag],
     run: fn(&Session, &Given, &mut Talk) -> Result<Status, Refused>,
@@ -133,7 +133,7 @@ pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status 
     }
 }
 
-/// What stands before the command, which ends it or goes on to the command.
+/// Parses the words before the command, which either end the run or lead to the command.
 fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
     let mut words = args.iter().map(|word| word.to_string_lossy());
     let mut used = 0;
@@ -189,7 +189,7 @@ fn one(session: &Session, command: &Command, args: &[OsString], talk: &mut Talk)
     (command.run)(session, &given, talk)
 }
 
-/// The command of a name, or of a beginning that only one has.
+/// The command with this name, or with this unique prefix.
 fn chosen(name: &str) -> Result<&'static Command, Refused> {
     let fits: Vec<&&Command> = COMMANDS
         .iter()

@@ -1,5 +1,5 @@
-//! The command lines of other tools, carried out by quietcore. A front end runs where the binary has its name (`cset ...`) or with
-//! its name as the first word (`quietcore cset ...`), and keeps the exit codes of what it replaces.
+//! Runs the command lines of other tools with quietcore. A front end runs if the binary has its name (`cset ...`) or if its
+//! name is the first word (`quietcore cset ...`). It keeps the exit codes of the original tool.
 
 pub mod bitcalc;
 mod count_ticks;
@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use terminal::{Screen, StandardError};
 
-/// Runs a front end with its arguments, its own name left out.
+/// Runs a front end with its arguments, without its own name.
 type FrontEnd = fn(&[OsString], &Session, &mut Screen) -> Status;
 
 /// The front ends: one line each.
@@ -25,16 +25,16 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
     ("count_ticks", count_ticks::run),
 ];
 
-/// What a command line of another tool comes to.
+/// The result of a command line of another tool.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It was carried out.
     Ended(Status),
-    /// quietcore does the same with these words, its own name first.
+    /// quietcore should run these words, its own name first.
     Instead(Vec<OsString>),
 }
 
-/// Runs the front end that a command line is for; `None` where it is for quietcore itself.
+/// Runs the front end for a command line; `None` if the command line is for quietcore itself.
 pub fn run(command_line: &[OsString]) -> Option<Outcome> {
     let (name, args) = chosen(command_line)?;
     let mut screen = Screen::plain();
@@ -47,7 +47,7 @@ pub fn run(command_line: &[OsString]) -> Option<Outcome> {
     Some(Outcome::Ended(screen.ended(status)))
 }
 
-/// The front end that a command line is for, and its arguments.
+/// The front end for a command line, and its arguments.
 fn chosen(words: &[OsString]) -> Option<(&'static str, &[OsString])> {
     let names = || FRONT_ENDS.iter().map(|(name, _)| *name).chain([systress::NAME]);
     let named = |name: &OsString| names().find(|known| name.to_str() == Some(*known));

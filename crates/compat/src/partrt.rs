@@ -1,5 +1,5 @@
-//! `partrt`: the command line of OpenEneaLinux's partrt 1.2, on cgroup v1 and v2. Results go to standard output,
-//! errors to standard error behind `partrt: Failed execution:`, and every failure has status 1, as its callers know it.
+//! Implements the command line of OpenEneaLinux's partrt 1.2, on cgroup v1 and v2. Results go to standard output, errors
+//! to standard error after `partrt: Failed execution:`. Every failure has exit status 1, as its callers expect.
 
 mod create;
 pub mod getopts;
@@ -26,11 +26,11 @@ struct Names {
 /// Why a command ended early.
 #[derive(Debug)]
 enum Failed {
-    /// The help was asked for.
+    /// The user requested help.
     Usage,
     /// One line.
     Said(String),
-    /// One line, with the status that a shell gives for a program that it cannot start.
+    /// One line, with the shell's exit status for a program that cannot be started.
     NotStarted(u8, String),
 }
 
@@ -93,7 +93,7 @@ fn command(
             wrong_one => return Err(wrong(&wrong_one, "")),
         }
     }
-    // Programs get their arguments as they were written, which need not be text.
+    // Programs get their arguments as raw bytes, which need not be text.
     let exact = args
         .get(args.len().saturating_sub(rest.len())..)
         .unwrap_or_default();
@@ -118,7 +118,7 @@ fn command(
     .map(|()| Status::Done)
 }
 
-/// What is said about a wrong option; `create` says it with a dash in front of the letter.
+/// The message for a wrong option; `create` prints it with a dash before the letter.
 fn wrong(found: &Found, dash: &str) -> Failed {
     Failed::Said(match found {
         Found::NoValue(letter) => format!("Invalid option: -{letter} missing mandatory argument"),
@@ -126,21 +126,21 @@ fn wrong(found: &Found, dash: &str) -> Failed {
     })
 }
 
-/// Says something beside the result where `-v` asks for it.
+/// Prints an additional message if `-v` is given.
 fn detail(screen: &mut Screen, text: &str) {
     if screen.volume >= Volume::Verbose {
         screen.note(text);
     }
 }
 
-/// The CPUs of a mask, which is written as bitcalc takes it; `None` for the mask 0.
+/// The CPUs of a mask in bitcalc's syntax; `None` for the mask 0.
 fn mask(text: &str) -> Result<Option<machine::CpuSet>, Failed> {
     let bits = super::bitcalc::evaluate(text).map_err(Failed::Said)?;
     let cpus = super::bitcalc::cpus(&bits).map_err(Failed::Said)?;
     Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
 }
 
-/// What is said when a mask is not within a partition.
+/// The message for a mask that is not within a partition.
 fn outside(cpus: &machine::CpuSet, partition: &str) -> Failed {
     Failed::Said(format!(
         "Invalid cpumask: 0x{} contains one or more CPUs that are not part of {}",

@@ -1,5 +1,5 @@
-//! `systress`: a run from its configuration file, with its screen and its text file. The options are those of its
-//! manual page as the article on `isolcpus` and cpusets shows it.
+//! Implements `systress`: a run from its configuration file, with its screen and its text file. The options are those of
+//! its manual page, as printed in the article on `isolcpus` and cpusets.
 
 use crate::Outcome;
 use root::{Failure, Status};
@@ -22,7 +22,7 @@ to its file.
 /// The name of the tool.
 pub const NAME: &str = "systress";
 
-/// Turns its command line into that of `quietcore measure run`.
+/// Translates its command line to that of `quietcore measure run`.
 pub fn translate(args: &[OsString], screen: &mut Screen) -> Outcome {
     let status = match wanted(args) {
         Ok(Wanted::Help) => {

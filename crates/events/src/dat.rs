@@ -1,7 +1,7 @@
-//! Files `trace.dat` as trace-cmd writes and reads them, and KernelShark reads them: versions 6 and 7.
+//! Reads and writes `trace.dat` files of trace-cmd and KernelShark: versions 6 and 7.
 //!
-//! Such a file holds everything that its events need to be understood anywhere: descriptions, names of functions and
-//! threads, and the pages of each CPU's ring buffer as the kernel gave them. Sources: trace-cmd.dat.v6(5) and
+//! Such a file holds all data to interpret its events anywhere: descriptions, names of functions and
+//! threads, and the raw pages of each CPU's ring buffer. Sources: trace-cmd.dat.v6(5) and
 //! trace-cmd.dat.v7(5); where they are silent (instances in version 6), files of trace-cmd 3.1.6 and its report of ours.
 
 mod clock;
@@ -27,13 +27,13 @@ use crate::layout::Layout;
 use cursor::Cursor;
 use std::borrow::Cow;
 
-/// Begins every file.
+/// The start of every file.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// More CPUs than any kernel has.
 const MOST_CPUS: u32 = 1 << 16;
 
-/// A `trace.dat` that was read: its description, and the pages of every CPU.
+/// A parsed `trace.dat`: its description, and the pages of every CPU.
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
     /// Version of the format: 6 or 7.
@@ -42,26 +42,26 @@ pub struct TraceFile<'a> {
     pub long_len: u8,
     /// Bytes of a page of that machine.
     pub page_len: usize,
-    /// What its events need to be understood.
+    /// The description of its events.
     pub description: Description,
-    /// Whatever else its writer noted, in its order.
+    /// Other options from its writer, in order.
     pub options: Vec<DatOption>,
     /// Its trace buffers: the top one first, then one for each instance.
     pub buffers: Vec<Buffer<'a>>,
 }
 
-/// What one trace buffer held: the top one, or that of an instance.
+/// The content of one trace buffer: the top one, or that of an instance.
 #[derive(Clone, Debug)]
 pub struct Buffer<'a> {
     /// Name of the instance; empty for the top one.
     pub name: String,
-    /// Its clock, without the brackets of `trace_clock`; empty when the file does not say.
+    /// Its clock, without the brackets of `trace_clock`; empty if not stated.
     pub clock: String,
-    /// How its pages are laid out.
+    /// The layout of its pages.
     pub layout: Layout,
     /// Pages of its CPUs.
     pub cpus: Vec<CpuPages<'a>>,
-    /// The text of `trace` in place of pages: of a latency tracer.
+    /// The text of `trace` instead of pages, for a latency tracer.
     pub text: Option<Cow<'a, [u8]>>,
 }
 
@@ -75,17 +75,17 @@ pub struct CpuPages<'a> {
 }
 
 impl<'a> TraceFile<'a> {
-    /// Whether bytes begin as such a file does.
+    /// Whether these bytes start like a `trace.dat`.
     #[must_use]
     pub fn begins(bytes: &[u8]) -> bool {
         bytes.starts_with(MAGIC)
     }
 
-    /// Reads a whole file. What stands in it unpacked is not copied; what is packed is unpacked, at most `unpacked_limit`
-    /// bytes of it together.
+    /// Parses a whole file. Uncompressed data are not copied; compressed data are decompressed, at most `unpacked_limit`
+    /// bytes in total.
     ///
     /// # Errors
-    /// Where the file ends too early, what of it is none of such a file, and a packing that nobody here knows.
+    /// A truncated file, invalid data, or an unknown compression.
     pub fn parse(bytes: &'a [u8], unpacked_limit: usize) -> Result<TraceFile<'a>, DatError> {
         let mut cursor = Cursor::new(bytes, Endian::Little);
         if cursor.bytes(MAGIC.len(), "the magic number").ok() != Some(MAGIC) {
@@ -117,20 +117,20 @@ impl<'a> TraceFile<'a> {
         }
     }
 
-    /// How times of its events become nanoseconds of the clock that its writer meant.
+    /// The conversion of its events' times to nanoseconds of the writer's clock.
     #[must_use]
     pub fn correction(&self) -> Correction {
         Correction::of(&self.options)
     }
 
-    /// The kernel and machine that it was recorded on (`uname`), where it says.
+    /// The recorded kernel and machine (`uname`), if stated.
     #[must_use]
     pub fn machine(&self) -> Option<String> {
         let mut all = self.options.iter();
         all.find(|option| option.id == id::UNAME).map(DatOption::text)
     }
 
-    /// All events of all its buffers in the order of time.
+    /// All events of all its buffers, sorted by time.
     #[must_use]
     pub fn events(&self) -> Merged<'_> {
         Merged::of(&self.buffers)
@@ -144,7 +144,7 @@ impl Buffer<'_> {
     }
 }
 
-/// What both versions begin with.
+/// The common start of both versions.
 #[derive(Clone, Copy)]
 struct Start {
     long_len: u8,

@@ -1,6 +1,6 @@
-//! The order of the bytes of a number, which is that of the machine that wrote it.
+//! Reads numbers in the byte order of the machine that wrote them.
 
-/// Order of bytes.
+/// Byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Endian {
     /// Lowest byte first.
@@ -11,7 +11,7 @@ pub enum Endian {
 }
 
 impl Endian {
-    /// The order of the machine that runs this.
+    /// The byte order of the machine that runs this.
     #[must_use]
     pub const fn native() -> Endian {
         if cfg!(target_endian = "big") {
@@ -51,7 +51,7 @@ impl Endian {
         }
     }
 
-    /// A number of as many bytes as there are: 1, 2, 4 or 8; nothing for other lengths.
+    /// A number of 1, 2, 4 or 8 bytes; `None` for other lengths.
     #[must_use]
     #[inline]
     pub fn number(self, bytes: &[u8]) -> Option<u64> {

@@ -1,63 +1,63 @@
-//! What can be wrong with a description of events or with a page of the ring buffer.
+//! Defines the errors in a description of events or in a page of the ring buffer.
 
-/// A `format`, `header_page` or `header_event` file that is not one.
+/// An invalid `format`, `header_page` or `header_event` file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// A line says something else than such a file says there.
+    /// A line has unexpected content.
     #[error("line {line}: expected {expected}, found {found:?}")]
     Line {
         /// Its number, from 1.
         line: usize,
-        /// What belongs there.
+        /// The expected content.
         expected: &'static str,
-        /// Its beginning.
+        /// The start of the line.
         found: String,
     },
-    /// The file ends without something that every such file has.
+    /// The file ends without a required part.
     #[error("{missing} is missing")]
     Missing {
-        /// What.
+        /// The missing part.
         missing: &'static str,
     },
-    /// Two events have one number.
+    /// Two events have the same number.
     #[error("{first} and {second} both have the number {id}")]
     Twice {
         /// The number.
         id: u16,
-        /// The one that came first.
+        /// The first one.
         first: String,
-        /// The other.
+        /// The second one.
         second: String,
     },
 }
 
-/// A page whose bytes cannot be what the kernel wrote.
+/// A page with bytes that the kernel cannot have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// Fewer bytes than the head of a page.
+    /// Fewer bytes than the header of a page.
     #[error("a page of {len} bytes has no room for its head of {head}")]
     NoHead {
-        /// Bytes there.
+        /// Available bytes.
         len: usize,
-        /// Bytes of a head.
+        /// Size of a header.
         head: usize,
     },
-    /// The page says that it holds more than it does.
+    /// The page states more data than it holds.
     #[error("the page says that it holds {says} bytes, there are {len}")]
     TooLong {
-        /// What the page says.
+        /// The stated size.
         says: usize,
-        /// Bytes there.
+        /// Available bytes.
         len: usize,
     },
-    /// An entry that begins within the page's data and ends outside of it.
+    /// An entry that starts within the page's data and ends outside.
     #[error("the entry at byte {at} needs {needs} bytes, the page has {left} left")]
     Entry {
-        /// Byte of the data where it begins.
+        /// Its offset in the data.
         at: usize,
-        /// Bytes that it needs.
+        /// Its size.
         needs: usize,
-        /// Bytes that are left.
+        /// Remaining bytes.
         left: usize,
     },
 }

@@ -1,18 +1,18 @@
-//! One field of an event: where it stands in the payload, and how it is read from there.
+//! Describes one field of an event: its position in the payload, and how to read it.
 
 use crate::endian::Endian;
 
-/// What a field holds.
+/// The content of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One number.
     Number,
-    /// Text in a fixed place, ended by a zero byte or by the end of the field.
+    /// Text at a fixed position, ended by a zero byte or by the end of the field.
     Text,
-    /// Numbers of so many bytes each, one after the other.
+    /// An array of numbers with this many bytes each.
     Numbers(usize),
-    /// A word that says where in the payload the field's bytes stand: length in the upper half, place in the lower.
-    /// The place counts from the payload's beginning (`__data_loc`).
+    /// A word that locates the field's bytes in the payload: length in the upper half, offset in the lower.
+    /// The offset counts from the start of the payload (`__data_loc`).
     Elsewhere,
     /// The same, counted from the end of that word (`__rel_loc`, 5.16).
     ElsewhereRelative,
@@ -25,13 +25,13 @@ pub struct Field {
     pub name: String,
     /// Its type as the kernel declares it, without the name and without brackets.
     pub declaration: String,
-    /// Byte of the payload where it begins.
+    /// Its offset in the payload.
     pub offset: usize,
     /// Its bytes.
     pub size: usize,
-    /// Whether its numbers have a sign.
+    /// Whether its numbers are signed.
     pub signed: bool,
-    /// What it holds.
+    /// Its content.
     pub shape: Shape,
 }
 
@@ -43,7 +43,7 @@ impl Field {
         payload.get(self.offset..self.offset.checked_add(self.size)?)
     }
 
-    /// Its number with the bits as they are; nothing where the payload is too short or the field is no number.
+    /// Its number, without sign extension; `None` if the payload is too short or the field is not a number.
     #[must_use]
     #[inline]
     pub fn unsigned(&self, payload: &[u8], endian: Endian) -> Option<u64> {
@@ -63,7 +63,7 @@ impl Field {
         })
     }
 
-    /// The bytes that the field means: its own, or those that it points at.
+    /// The bytes of the field's value: its own, or those that it points to.
     #[must_use]
     pub fn content<'a>(&self, payload: &'a [u8], endian: Endian) -> Option<&'a [u8]> {
         let from_base = match self.shape {

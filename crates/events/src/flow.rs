@@ -1,7 +1,7 @@
-//! Pages of several CPUs while they come, and the events in them as one stream in the order of time.
+//! Merges pages of several CPUs, as they arrive, into one stream of events sorted by time.
 //!
-//! A CPU may deliver late what another one has delivered already. So the events are given out up to a time before which
-//! every CPU has told everything, and the rest waits. Wherever it is cut, the stream is the same.
+//! CPUs deliver at different speeds. Events are therefore returned only up to a time before which every CPU has delivered
+//! everything, and the rest waits. The stream is the same wherever it is split.
 
 use crate::layout::Layout;
 use crate::merge::{Event, Merge, Source};
@@ -9,14 +9,14 @@ use crate::page::Page;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// The pages that wait, and those that are done and are still kept.
+/// The waiting pages, and the finished pages that are still kept.
 #[derive(Clone, Debug)]
 pub struct Flow {
     layout: Layout,
     lanes: Vec<Lane>,
-    /// Pages of each CPU that are kept when they are done.
+    /// Maximum number of finished pages that are kept per CPU.
     kept: usize,
-    /// Everything before has been given out.
+    /// All events before this time have been returned.
     until: u64,
     late: u64,
     waiting: usize,
@@ -26,13 +26,13 @@ pub struct Flow {
 struct Lane {
     cpu: u32,
     pages: VecDeque<Vec<u8>>,
-    /// Of these, from the front, what is done.
+    /// The number of these pages, from the front, that are finished.
     done: usize,
     within: Option<(usize, u64)>,
 }
 
 impl Flow {
-    /// Of these CPUs. Of each, so many pages are kept when they are done, for [`Flow::kept`].
+    /// Creates a flow for these CPUs, which keeps this many finished pages of each, for [`Flow::kept`].
     #[must_use]
     pub fn of(cpus: &[u32], layout: Layout, kept: usize) -> Flow {
         let lane = |cpu: &u32| Lane {
@@ -51,7 +51,7 @@ impl Flow {
         }
     }
 
-    /// A page of the CPU at that place of the list.
+    /// Adds a page of the CPU at this index of the list.
     pub fn put(&mut self, place: usize, page: &[u8]) {
         if let Some(lane) = self.lanes.get_mut(place) {
             self.waiting += self.layout.page_len;
@@ -59,27 +59,27 @@ impl Flow {
         }
     }
 
-    /// When the last page of the CPU at that place begins: nothing that is older will come from there.
+    /// Start time of the last page of the CPU at this index: no older events will arrive from it.
     #[must_use]
     pub fn newest(&self, place: usize) -> Option<u64> {
         let page = self.lanes.get(place)?.pages.back()?;
         Page::parse(page, &self.layout).ok().map(|page| page.timestamp)
     }
 
-    /// Bytes of the pages that are not done.
+    /// Bytes of the unfinished pages.
     #[must_use]
     pub const fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Events that came when their time had been given out already. Each was told as lost.
+    /// Events that arrived after their time had been returned. Each was reported as lost.
     #[must_use]
     pub const fn late(&self) -> u64 {
         self.late
     }
 
-    /// Gives out what lies before that time, or everything that there is, until `each` has enough: some `most` items at once.
-    /// Whether that was all.
+    /// Returns events before that time, or all of them, until `each` has enough: about `most` items per call.
+    /// Whether these were all.
     pub fn take(
         &mut self,
         until: Option<u64>,
@@ -112,7 +112,7 @@ impl Flow {
             if each(event).is_break() {
                 break;
             }
-            // What was lost and the event after it are told together; so is what follows the last events.
+            // A report of lost data and the next event are returned together; so are items after the last events.
             if count >= most && is_record && merge.is_whole() {
                 is_all = false;
                 break;
@@ -132,7 +132,7 @@ impl Flow {
         is_all
     }
 
-    /// All events of the pages that are here, done or not.
+    /// All events of the stored pages, finished or not.
     pub fn kept(&self) -> impl Iterator<Item = Event<'_>> {
         let source = |lane| -> Source<'_, _> {
             let lane: &Lane = lane;

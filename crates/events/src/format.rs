@@ -1,4 +1,4 @@
-//! The description of one event: the file `events/SYSTEM/EVENT/format`.
+//! Parses the description of one event: the file `events/SYSTEM/EVENT/format`.
 
 use crate::error::FormatError;
 use crate::field::{Field, Shape};
@@ -9,25 +9,25 @@ const LONGEST: usize = 1 << 20;
 /// An event's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// The part of the kernel that it belongs to: `sched`, `irq`.
+    /// Its subsystem: `sched`, `irq`.
     pub system: String,
     /// Its name: `sched_switch`.
     pub name: String,
-    /// Its number on that kernel, the first field of every such event.
+    /// Its number on that kernel, which is the first field of every such event.
     pub id: u16,
-    /// The fields that all events have.
+    /// The common fields of all events.
     pub common: Vec<Field>,
-    /// Its own fields, in their order.
+    /// Its own fields, in order.
     pub fields: Vec<Field>,
     /// How the kernel prints it: a C string and its arguments.
     pub print: String,
 }
 
 impl Format {
-    /// From the text of its file.
+    /// Parses the text of its file.
     ///
     /// # Errors
-    /// Which line is none of such a file, or what is missing.
+    /// An invalid line, or missing content.
     pub fn parse(system: &str, text: &str) -> Result<Format, FormatError> {
         let mut format = Format {
             system: system.to_owned(),
@@ -43,7 +43,7 @@ impl Format {
             });
         }
         let mut id = None;
-        // The common fields stand before an empty line, the event's own behind it.
+        // The common fields are before an empty line, the event's own after it.
         let mut own = false;
         for (number, text) in text.lines().enumerate() {
             let line = Line {
@@ -84,7 +84,7 @@ impl Format {
         Ok(format)
     }
 
-    /// The field of that name, common or its own.
+    /// The field with this name, common or its own.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Field> {
         let mut all = self.fields.iter().chain(&self.common);
@@ -92,7 +92,7 @@ impl Format {
     }
 }
 
-/// A line and where it stands.
+/// A line and its number.
 pub(crate) struct Line<'a> {
     pub(crate) number: usize,
     pub(crate) text: &'a str,
@@ -181,7 +181,7 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
     })
 }
 
-/// Bytes of one element of an array: by their number where it stands there, by the type's name where it does not.
+/// Bytes of one array element: from the array's length if it is stated as a number, else from the type's name.
 fn element(kind: &str, brackets: Option<&str>, size: usize) -> usize {
     let many = brackets.and_then(|inside| inside.parse::<usize>().ok());
     match many {

@@ -1,4 +1,4 @@
-//! The descriptions of all events of one trace, by number and by name.
+//! Indexes the descriptions of all events of one trace, by number and by name.
 
 use crate::endian::Endian;
 use crate::error::FormatError;
@@ -9,16 +9,16 @@ use std::collections::HashMap;
 /// All descriptions of one kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Formats {
-    /// Order of bytes of that kernel.
+    /// Byte order of that kernel.
     pub endian: Endian,
     all: Vec<Format>,
-    /// Place in `all` and one more, by number; 0 where no event has the number.
+    /// Index in `all` plus one, by event number; 0 if no event has the number.
     by_id: Vec<u32>,
     by_name: HashMap<(String, String), u32>,
     common: Option<Places>,
 }
 
-/// What every event carries.
+/// The common fields of every event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Common {
     /// Number of its event.
@@ -27,15 +27,15 @@ pub struct Common {
     pub flags: u8,
     /// Depth of disabled preemption in the lower four bits, of disabled migration in the upper ones.
     pub preempt_count: u8,
-    /// Thread that was current; 0 is the idle task.
+    /// The current thread; 0 is the idle task.
     pub pid: i32,
 }
 
 #[derive(Clone, Debug)]
 enum Places {
-    /// Where they have stood since 2.6.32: 2 bytes of number, 1 of flags, 1 of depths, 4 of thread.
+    /// The layout since 2.6.32: 2 bytes of number, 1 of flags, 1 of depths, 4 of thread.
     Usual,
-    /// Wherever the description says.
+    /// The layout in the description.
     Described(Box<Described>),
 }
 
@@ -48,7 +48,7 @@ struct Described {
 }
 
 impl Formats {
-    /// No format yet, of a machine with that order of bytes.
+    /// Empty, for a machine with that byte order.
     #[must_use]
     pub fn new(endian: Endian) -> Formats {
         Formats {
@@ -57,10 +57,10 @@ impl Formats {
         }
     }
 
-    /// Adds one.
+    /// Adds a format.
     ///
     /// # Errors
-    /// When another event has its number, or when it lacks the common fields.
+    /// Another event has its number, or it lacks the common fields.
     pub fn add(&mut self, format: Format) -> Result<(), FormatError> {
         let id = usize::from(format.id);
         if self.by_id.len() <= id {
@@ -86,7 +86,7 @@ impl Formats {
         Ok(())
     }
 
-    /// The event of that number.
+    /// The event with this number.
     #[must_use]
     #[inline]
     pub fn get(&self, id: u16) -> Option<&Format> {
@@ -94,20 +94,20 @@ impl Formats {
         self.all.get((place as usize).checked_sub(1)?)
     }
 
-    /// The event of that name.
+    /// The event with this name.
     #[must_use]
     pub fn named(&self, system: &str, name: &str) -> Option<&Format> {
         let place = self.by_name.get(&(system.to_owned(), name.to_owned()))?;
         self.all.get(*place as usize)
     }
 
-    /// All, in the order in which they came.
+    /// All formats, in insertion order.
     #[must_use]
     pub fn all(&self) -> &[Format] {
         &self.all
     }
 
-    /// The common fields of a payload; nothing where it is too short for them.
+    /// The common fields of a payload; `None` if it is too short for them.
     #[must_use]
     #[inline]
     pub fn common(&self, payload: &[u8]) -> Option<Common> {
@@ -122,8 +122,8 @@ impl Formats {
                 })
             }
             Places::Described(places) => {
-                // Taken apart and put together again, because what a call returns as a whole lies in memory, and then the
-                // usual places would be handed on through it as well: a fifth of the time of whoever asks for little else.
+                // The value is taken apart and rebuilt, because a value returned whole is passed through memory, and the usual
+                // layout would be too: that costs a fifth of the time of callers that need little else.
                 let Common {
                     id,
                     flags,

@@ -1,7 +1,7 @@
-//! How a page of the ring buffer is laid out on the kernel that wrote it.
+//! Describes the layout of a ring buffer page on the kernel that wrote it.
 //!
-//! `events/header_page` says where the head of a page has its time stamp and its count of bytes, and how many bytes of
-//! data follow. A 32-bit kernel and a kernel with larger sub-buffers (`buffer_subbuf_size_kb`, 6.8) say other numbers.
+//! `events/header_page` states the offsets of the time stamp and the byte count in the header of a page, and the number of
+//! data bytes. They differ on 32-bit kernels and with larger sub-buffers (`buffer_subbuf_size_kb`, 6.8).
 
 use crate::endian::Endian;
 use crate::error::FormatError;
@@ -10,20 +10,20 @@ use crate::format::{Line, declared};
 /// Layout of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Order of bytes.
+    /// Byte order.
     pub endian: Endian,
-    /// Byte at which the count of data bytes begins.
+    /// Offset of the count of data bytes.
     pub commit_at: usize,
-    /// Bytes of that count, which are the bytes of a `long` of that kernel: 4 or 8.
+    /// Size of that count, which is the size of a `long` on that kernel: 4 or 8.
     pub commit_len: usize,
-    /// Byte at which the data begin.
+    /// Offset of the data.
     pub data_at: usize,
-    /// Bytes of a whole page, head and data.
+    /// Size of a whole page, header and data.
     pub page_len: usize,
 }
 
 impl Layout {
-    /// Layout of 64-bit kernels with pages of `page_len` bytes, for when nothing describes it.
+    /// Layout of 64-bit kernels with pages of `page_len` bytes, for use without a description.
     #[must_use]
     pub const fn of_64_bit(endian: Endian, page_len: usize) -> Layout {
         Layout {
@@ -35,10 +35,10 @@ impl Layout {
         }
     }
 
-    /// From the text of `events/header_page`.
+    /// Parses the text of `events/header_page`.
     ///
     /// # Errors
-    /// Which line is none of such a file, or which of the three fields is missing or cannot be.
+    /// An invalid line, or one of the three fields that is missing or has an impossible value.
     pub fn parse(text: &str, endian: Endian) -> Result<Layout, FormatError> {
         let (mut timestamp, mut commit, mut data) = (None, None, None);
         for (number, line) in text.lines().enumerate() {

@@ -1,8 +1,8 @@
-//! What the kernel writes into its trace buffers, as data: the formats of events, pages of the ring buffer, saved
-//! traces. Pure: bytes and text go in, events come out, and no file is opened here.
+//! Decodes the data of the kernel's trace buffers: the formats of events, pages of the ring buffer, saved
+//! traces. Pure: bytes and text in, events out; this crate opens no file.
 //!
-//! Everything that differs between kernels (where a field stands, how long a page is, how a header is packed) is taken
-//! from the kernel's own description beside the data, never assumed.
+//! All differences between kernels (offset of a field, size of a page, packing of a header) are read
+//! from the kernel's own description next to the data, never assumed.
 
 pub mod dat;
 mod endian;

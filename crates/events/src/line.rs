@@ -1,4 +1,4 @@
-//! One event as one line of text, as the kernel's own `trace` file writes it.
+//! Formats one event as one line of text, like the kernel's own `trace` file.
 //!
 //! Sources: `kernel/trace/trace_output.c` (`trace_print_context`, `trace_print_lat_fmt`); checked line by line against the
 //! text of real kernels.
@@ -19,18 +19,18 @@ const PREEMPT_RESCHED: u8 = 0x20;
 const NMI: u8 = 0x40;
 const BH_OFF: u8 = 0x80;
 
-/// What the numbers of the trace clock are.
+/// The unit of the trace clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// Nanoseconds, shown as seconds with six digits.
+    /// Nanoseconds, displayed as seconds with six decimals.
     #[default]
     Nanos,
-    /// Something else (`counter`, `uptime`, `x86-tsc`), shown as it is.
+    /// Another unit (`counter`, `uptime`, `x86-tsc`), displayed unchanged.
     Ticks,
 }
 
 impl Unit {
-    /// Of a clock by its name in `trace_clock`.
+    /// The unit of a clock with this name in `trace_clock`.
     #[must_use]
     pub fn of_clock(name: &str) -> Unit {
         match name {
@@ -40,7 +40,7 @@ impl Unit {
     }
 }
 
-/// Writes events as lines. Keeps what it learnt about each event's wording.
+/// Writes events as lines. It caches the parsed format line of each event.
 pub struct Lines<'a> {
     formats: &'a Formats,
     names: &'a dyn Names,
@@ -50,7 +50,7 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// With the descriptions of that kernel, names of addresses and of threads (`saved_cmdlines`).
+    /// Uses that kernel's descriptions, names of addresses and names of threads (`saved_cmdlines`).
     #[must_use]
     pub fn new(
         formats: &'a Formats,
@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Appends one line without its end. An event that nothing describes is shown by its number and its length.
+    /// Appends one line without its end. An event without a description is printed as its number and its length.
     pub fn write(&mut self, out: &mut String, cpu: u32, record: &Record) {
         let common = self.formats.common(record.payload).unwrap_or(Common {
             id: 0,

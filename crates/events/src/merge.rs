@@ -1,7 +1,7 @@
-//! The pages of several CPUs as one stream in the order of time.
+//! Merges the pages of several CPUs into one stream sorted by time.
 //!
-//! Each CPU's entries are in order by themselves. What was lost on a CPU, and a page that cannot be read, are items of
-//! the stream as well: whoever counts must see them.
+//! Each CPU's entries are already sorted. Lost entries, and pages that cannot be read, are items of the stream too, because
+//! consumers that count events need them.
 
 use crate::error::PageError;
 use crate::layout::Layout;
@@ -15,7 +15,7 @@ use std::collections::binary_heap::PeekMut;
 pub enum Event<'a> {
     /// An event.
     Record {
-        /// CPU on which it was written.
+        /// CPU on which it was recorded.
         cpu: u32,
         /// Time and payload.
         record: Record<'a>,
@@ -24,49 +24,49 @@ pub enum Event<'a> {
     Lost {
         /// The CPU.
         cpu: u32,
-        /// How many; nothing when the kernel does not tell.
+        /// The number; `None` if the kernel does not report it.
         count: Option<u64>,
     },
-    /// A page, from one of its entries on, is not what a kernel writes. The stream goes on with the page after it.
+    /// A page is invalid from one of its entries on. The stream continues with the next page.
     Broken {
         /// The CPU.
         cpu: u32,
-        /// What is wrong with the page.
+        /// The error in the page.
         error: PageError,
     },
 }
 
-/// How far somebody has read the pages of a CPU.
+/// The read position in the pages of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Pages that are done.
+    /// Number of finished pages.
     pub(crate) pages: usize,
-    /// Where it stands in the page after them; nothing before that is begun.
+    /// Position in the next page; `None` before that page is started.
     pub(crate) within: Option<(usize, u64)>,
 }
 
-/// The pages of one CPU, in their order.
+/// The pages of one CPU, in order.
 pub struct Source<'a, I: Iterator<Item = &'a [u8]>> {
     cpu: u32,
     layout: Layout,
     pages: I,
-    /// Pages that were taken out of `pages`.
+    /// Number of pages that were removed from `pages`.
     taken: usize,
     records: Option<Records<'a>>,
     next: Option<Record<'a>>,
-    /// What stands before the next record and is none.
+    /// Items before the next record that are not records.
     told: Vec<Event<'a>>,
-    /// Where all of that begins.
+    /// The position of the first of them.
     before: Place,
 }
 
 impl<'a, I: Iterator<Item = &'a [u8]>> Source<'a, I> {
-    /// Of a CPU whose pages come one by one.
+    /// A source for a CPU whose pages arrive one by one.
     pub fn new(cpu: u32, layout: Layout, pages: I) -> Self {
         Source::from(cpu, layout, pages, None)
     }
 
-    /// The same, from somewhere in the first page on.
+    /// The same, from a position in the first page on.
     pub(crate) fn from(cpu: u32, layout: Layout, mut pages: I, within: Option<(usize, u64)>) -> Self {
         let mut taken = 0;
         let records = within.and_then(|within| {
@@ -86,12 +86,12 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Source<'a, I> {
         }
     }
 
-    /// Where what it has not given out yet begins.
+    /// The position of the first item that has not been returned yet.
     pub(crate) const fn place(&self) -> Place {
         self.before
     }
 
-    /// Goes to the next record. What stands before it and is no record is put into `told`.
+    /// Advances to the next record. Other items before it are put into `told`.
     fn advance(&mut self) {
         let cpu = self.cpu;
         let within = self.records.as_ref().and_then(Records::place);
@@ -132,18 +132,18 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Source<'a, I> {
     }
 }
 
-/// The stream. What was lost or is broken comes directly before the next event of its CPU: wherever the stream is cut, its
-/// items come in the same order.
+/// The stream. Reports of lost or invalid data directly precede the next event of their CPU: the order of items is the same
+/// wherever the stream is split.
 pub struct Merge<'a, I: Iterator<Item = &'a [u8]>> {
     sources: Vec<Source<'a, I>>,
     /// Time of each source's next record, earliest on top; equal times in the order of the sources.
     order: BinaryHeap<Reverse<(u64, usize)>>,
-    /// What is to be told next, last first.
+    /// The next items to return, last first.
     told: Vec<Event<'a>>,
 }
 
 impl<'a, I: Iterator<Item = &'a [u8]>> Merge<'a, I> {
-    /// Merges the events of these CPUs in the order of time.
+    /// Merges the events of these CPUs, sorted by time.
     #[must_use]
     pub fn new(sources: Vec<Source<'a, I>>) -> Self {
         let mut merge = Merge {
@@ -160,8 +160,8 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Merge<'a, I> {
         merge
     }
 
-    /// The next item, unless it belongs to a record of that time or later. What follows the last record of a CPU comes only
-    /// when no time is given, at the end.
+    /// The next item, unless it belongs to a record at or after that time. Items after the last record of a CPU are returned
+    /// only if no time is given, at the end.
     pub(crate) fn next_before(&mut self, until: Option<u64>) -> Option<Event<'a>> {
         if let Some(event) = self.told.pop() {
             return Some(event);
@@ -196,12 +196,12 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Merge<'a, I> {
         }
     }
 
-    /// Whether nothing stands between the last item and the next record that has been begun.
+    /// Whether there is no unreturned item before the next record.
     pub(crate) const fn is_whole(&self) -> bool {
         self.told.is_empty()
     }
 
-    /// Where each source stands, in their order.
+    /// The position of each source, in order.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
         self.sources.iter().map(Source::place)
     }

@@ -1,4 +1,4 @@
-//! Names of functions and texts by their address, from `/proc/kallsyms` and `printk_formats`.
+//! Resolves addresses to names of functions and texts, from `/proc/kallsyms` and `printk_formats`.
 
 use crate::print::{Names, Symbol};
 use std::collections::HashMap;
@@ -6,25 +6,25 @@ use std::collections::HashMap;
 /// A kernel's names.
 #[derive(Clone, Debug, Default)]
 pub struct KernelNames {
-    /// In the order of addresses: the address, and where its name begins in `functions`. A kernel has 200,000 of them, and each
-    /// in a string of its own would take the memory of a small machine.
+    /// Sorted by address: the address, and the offset of its name in `functions`. A kernel has 200,000 of them, and a
+    /// separate string for each would use the memory of a small machine.
     symbols: Vec<(u64, u32)>,
-    /// A name on each line, with its module behind it.
+    /// A name on each line, followed by its module.
     functions: String,
     texts: HashMap<u64, String>,
 }
 
-/// Longest distance from a function's beginning at which an address still counts as inside of it.
+/// Maximum distance from a function's start at which an address still counts as inside it.
 const LONGEST_FUNCTION: u64 = 1 << 20;
 
 impl KernelNames {
-    /// From `/proc/kallsyms` and, where there is one, `printk_formats`. Lines that are none of such a file say nothing;
-    /// addresses that the kernel hides (all zero) are left out.
+    /// Parses `/proc/kallsyms` and, if available, `printk_formats`. Invalid lines are ignored, and so are
+    /// addresses that the kernel hides (all zero).
     #[must_use]
     pub fn parse(kallsyms: &str, printk_formats: &str) -> KernelNames {
         let (mut symbols, mut functions) = (Vec::new(), String::new());
         for (address, function, module) in kallsyms.lines().filter_map(symbol) {
-            // A list of more than 4 GiB is none of a kernel.
+            // No kernel has a list of more than 4 GiB.
             let Ok(at) = u32::try_from(functions.len()) else {
                 break;
             };
@@ -51,7 +51,7 @@ impl KernelNames {
         }
     }
 
-    /// Whether it knows no function.
+    /// Whether it contains no function.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.symbols.is_empty()

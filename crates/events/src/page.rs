@@ -1,16 +1,16 @@
-//! One page of the ring buffer, entry by entry.
+//! Decodes one page of the ring buffer, entry by entry.
 //!
-//! An entry is a header of 32 bits (5 bits of kind or length, 27 bits of time since the entry before) and its payload.
+//! An entry is a header of 32 bits (5 bits of kind or length, 27 bits of time since the previous entry) and its payload.
 //! Source: the kernel's `include/linux/ring_buffer.h` (`enum ring_buffer_type`) and `kernel/trace/ring_buffer.c`
-//! (`RB_MISSED_EVENTS`, `rb_fix_abs_ts`), and `events/header_event`, which has said the same since 2.6.32.
+//! (`RB_MISSED_EVENTS`, `rb_fix_abs_ts`), and `events/header_event`, unchanged since 2.6.32.
 
 use crate::endian::Endian;
 use crate::error::PageError;
 use crate::layout::Layout;
 
-/// Bit of the count that says: entries were lost before this page.
+/// Flag in the count: entries were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// Bit of the count that says: how many stands behind the data.
+/// Flag in the count: the number of lost entries follows the data.
 const MISSED_STORED: u64 = 1 << 30;
 
 const PADDING: u32 = 29;
@@ -18,27 +18,27 @@ const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 /// Bits of time in a header.
 const DELTA_BITS: u32 = 27;
-/// An absolute time stamp carries 59 bits; the upper 5 are those of the time before.
+/// An absolute time stamp has 59 bits; the upper 5 are those of the previous time.
 const ABSOLUTE_BITS: u32 = 59;
 
-/// What was lost between the page before and this one.
+/// Entries lost between the previous page and this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lost {
     /// Nothing.
     #[default]
     None,
-    /// Entries, and the kernel says how many.
+    /// A number of entries, from the kernel.
     Counted(u64),
-    /// Entries, and the page had no room for their number.
+    /// An unknown number of entries: the page had no room for it.
     Uncounted,
 }
 
 /// One page of the kernel's ring buffer (`struct buffer_data_page`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page<'a> {
-    /// Time of the page: what the first entry's time counts from, in units of the trace clock.
+    /// Base time of the page for the first entry's time, in units of the trace clock.
     pub timestamp: u64,
-    /// What was lost before it.
+    /// Entries lost before it.
     pub lost: Lost,
     data: &'a [u8],
     endian: Endian,
@@ -47,17 +47,17 @@ pub struct Page<'a> {
 /// One entry that carries an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
-    /// When, in units of the trace clock.
+    /// The time, in units of the trace clock.
     pub at: u64,
     /// The event: its common fields, then its own.
     pub payload: &'a [u8],
 }
 
 impl<'a> Page<'a> {
-    /// Reads the head of a page. `bytes` may be shorter than a whole page when no data are missing.
+    /// Parses the header of a page. `bytes` may be shorter than a whole page if no data are missing.
     ///
     /// # Errors
-    /// When the head is not there, or names more data than follow it.
+    /// A missing header, or one that states more data than follow it.
     pub fn parse(bytes: &'a [u8], layout: &Layout) -> Result<Page<'a>, PageError> {
         let no_head = PageError::NoHead {
             len: bytes.len(),
@@ -93,7 +93,7 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The time after its last entry: what the time of the next one counts from. Nothing for a page that cannot be read to
+    /// The time after its last entry, which is the base for the next one. `None` for a page that cannot be read to
     /// its end.
     #[must_use]
     pub fn end(self) -> Option<u64> {
@@ -104,13 +104,13 @@ impl<'a> Page<'a> {
             .then_some(records.at)
     }
 
-    /// Its entries, in their order.
+    /// Its entries, in order.
     #[must_use]
     pub fn records(&self) -> Records<'a> {
         self.records_from((0, self.timestamp))
     }
 
-    /// Those that [`Records::place`] has not passed yet.
+    /// The entries after [`Records::place`].
     pub(crate) const fn records_from(&self, (next, at): (usize, u64)) -> Records<'a> {
         Records {
             data: self.data,
@@ -131,7 +131,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Where it stands, for who goes on another time; nothing at the end of the page.
+    /// The current position, to resume from later; `None` at the end of the page.
     #[inline]
     pub(crate) const fn place(&self) -> Option<(usize, u64)> {
         if self.next < self.data.len() {
@@ -147,7 +147,7 @@ impl<'a> Records<'a> {
         Some(self.endian.u32(*bytes))
     }
 
-    /// Big-endian kernels pack the two parts of a header the other way round.
+    /// Big-endian kernels pack the two parts of a header in the opposite order.
     #[inline]
     const fn header(&self, word: u32) -> (u32, u64) {
         match self.endian {
@@ -167,7 +167,7 @@ impl<'a> Records<'a> {
         }))
     }
 
-    /// The time that an absolute stamp of 59 bits means, after a time that is known whole.
+    /// The time for an absolute stamp of 59 bits, given an earlier complete time.
     const fn whole(&self, stamp: u64) -> u64 {
         let upper = self.at >> ABSOLUTE_BITS;
         if upper == 0 {
@@ -215,9 +215,9 @@ impl<'a> Iterator for Records<'a> {
                             continue;
                         }
                         PADDING => {
-                            // An event that was thrown away still stands between its neighbours in time.
+                            // A discarded event still advances the time.
                             self.at = self.at.wrapping_add(delta);
-                            // The length counts its own word.
+                            // The length includes its own word.
                             self.next = body + (first as usize).max(4);
                             continue;
                         }

@@ -1,8 +1,8 @@
-//! The kernel's own wording of an event: the line `print fmt:` of its description, read once and carried out.
+//! Prints an event in the kernel's own words: the line `print fmt:` of its description, parsed once and then evaluated.
 //!
-//! It is a C format string and C expressions over the event's fields. What it may contain is what the kernel's
-//! `include/trace/stages/stage3_trace_output.h` offers (`__print_flags`, `__get_str` ...). An event whose line uses something
-//! else is shown field by field instead, so that no event is ever lost from a report.
+//! It is a C format string with C expressions over the event's fields. The supported constructs are those of the kernel's
+//! `include/trace/stages/stage3_trace_output.h` (`__print_flags`, `__get_str` ...). An event whose line uses anything
+//! else is printed field by field, so that a report never loses an event.
 
 mod address_names;
 mod constants;
@@ -19,7 +19,7 @@ use crate::endian::Endian;
 use crate::format::Format;
 use expression::Printing;
 
-/// Carries out an event's own wording.
+/// Prints events by their own format line.
 #[derive(Clone, Debug)]
 pub struct Printer {
     printing: Option<Printing>,
@@ -34,7 +34,7 @@ impl Printer {
         }
     }
 
-    /// Whether the event's own wording was understood; otherwise its fields are shown one by one.
+    /// Whether the event's format line was parsed; otherwise its fields are printed one by one.
     #[must_use]
     pub const fn is_own_wording(&self) -> bool {
         self.printing.is_some()

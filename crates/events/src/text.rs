@@ -1,6 +1,6 @@
-//! Text that ftrace and trace-cmd write: `trace`, `trace_pipe`, the latency format, `trace-cmd report`, of kernels from
-//! 2.6.32 on. Line by line with bounded memory; a line that is none of such a text is counted and the first ones are kept,
-//! and the reading goes on.
+//! Reads text from ftrace and trace-cmd: `trace`, `trace_pipe`, the latency format, `trace-cmd report`, of kernels since
+//! 2.6.32. It reads line by line with bounded memory. Unknown lines are counted, the first ones are kept, and reading
+//! continues.
 //!
 //! Sources: the kernel's `kernel/trace/trace_output.c` and `Documentation/trace/ftrace.rst`, and real outputs.
 
@@ -14,13 +14,13 @@ pub use line::TextEvent;
 
 use std::io::{BufRead, Read};
 
-/// Longest line that is read; what follows is skipped. A real one has some hundreds of bytes.
+/// Longest line that is read; the rest is skipped. Real lines have a few hundred bytes.
 pub const LONGEST_LINE: usize = 1 << 16;
 
-/// Unknown lines that are kept to be shown.
+/// Maximum number of unknown lines that are kept for display.
 const KEPT: usize = 5;
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextItem<'a> {
     /// An event.
@@ -29,26 +29,26 @@ pub enum TextItem<'a> {
     Lost {
         /// The CPU that lost them.
         cpu: u32,
-        /// How many; nothing when the text does not say.
+        /// The number; `None` if the text does not state it.
         count: Option<u64>,
     },
-    /// From here on there are events of this CPU as well (`##### CPU 1 buffer started ####`).
+    /// From here on the text has events of this CPU too (`##### CPU 1 buffer started ####`).
     Began {
         /// The CPU.
         cpu: u32,
     },
-    /// One line of a stack, which belongs to the event before.
+    /// One line of a stack trace, which belongs to the previous event.
     Frame(&'a str),
 }
 
-/// What in a text is none of it.
+/// The invalid lines of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// Lines that say nothing known.
+    /// The number of unknown lines.
     pub lines: u64,
-    /// Number, from 1, and beginning of the first of them.
+    /// Line number, from 1, and start of the first of them.
     pub first: Vec<(u64, String)>,
-    /// Lines that were longer than [`LONGEST_LINE`] and read up to there.
+    /// Lines longer than [`LONGEST_LINE`], which were truncated.
     pub cut: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct TextReader<R> {
 }
 
 impl<R: BufRead> TextReader<R> {
-    /// From its beginning, or from any line.
+    /// Reads from the start, or from any line.
     pub fn new(input: R) -> TextReader<R> {
         TextReader {
             input,
@@ -75,13 +75,13 @@ impl<R: BufRead> TextReader<R> {
         }
     }
 
-    /// What the lines so far that begin with `#` say.
+    /// The header lines (`#`) so far.
     #[must_use]
     pub const fn header(&self) -> &TextHeader {
         &self.header
     }
 
-    /// What could not be read so far.
+    /// The invalid lines so far.
     #[must_use]
     pub const fn unknown(&self) -> &Unknown {
         &self.unknown
@@ -93,10 +93,10 @@ impl<R: BufRead> TextReader<R> {
         self.number
     }
 
-    /// The next thing that a line says; nothing at the end.
+    /// The next item; `None` at the end.
     ///
     /// # Errors
-    /// Those of the input.
+    /// Errors of the input.
     pub fn next_item(&mut self) -> std::io::Result<Option<TextItem<'_>>> {
         while self.next_line()? {
             match line::kind(&self.line) {

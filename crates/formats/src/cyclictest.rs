@@ -1,4 +1,4 @@
-//! cyclictest's text (rt-tests): histograms, quiet lines, single samples of `-v`, and spikes.
+//! Supports cyclictest's text (rt-tests): histograms, quiet lines, single samples of `-v`, and spikes.
 
 mod read;
 mod write;
@@ -6,9 +6,9 @@ mod write;
 pub use read::{looks_like, read};
 pub use write::{every_row, rows_with_samples};
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "cyclictest";
 
-/// What is true of every file of it.
+/// Common to all of its files.
 pub(crate) const SKIPS: &str = "cyclictest leaves out the wake-ups that were due while it was late, and counts none of \
      them: one long delay weighs as one sample, so means and percentiles are better than the truth";

@@ -1,34 +1,34 @@
-//! Why a file could not be read: where in it, what stands there, and what was expected.
+//! Defines why a file could not be read: the position, the actual content, and the expected content.
 
 /// The failure of a reader.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nobody knows it.
+    /// Unknown format.
     #[error("it is in none of the formats that quietcore reads")]
     Unknown,
-    /// Nothing in it.
+    /// An empty file.
     #[error("it is empty")]
     Empty,
-    /// It begins like one, and holds no measurement.
+    /// The start matches the format, but the file contains no measurement.
     #[error("it holds no measurement: {0}")]
     Nothing(&'static str),
-    /// A place in a text.
+    /// A position in a text.
     #[error("line {line}, column {column}: {problem}")]
     Text {
         /// From 1.
         line: u64,
         /// From 1, in bytes.
         column: usize,
-        /// What is wrong there.
+        /// The error there.
         problem: Problem,
     },
-    /// A place in JSON.
+    /// A position in JSON.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// More than is kept in memory.
+    /// More items than fit in the memory limit.
     #[error("it has more than {most} {what}")]
     TooMuch {
-        /// Of what.
+        /// The items.
         what: &'static str,
         /// The limit.
         most: u64,
@@ -38,10 +38,10 @@ pub enum ReadError {
     Io(std::io::Error),
 }
 
-/// What is wrong at a place.
+/// The error at a position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// No number.
+    /// Not a number.
     #[error("{0:?} is no number")]
     NotANumber(String),
     /// A number below zero.
@@ -53,29 +53,29 @@ pub enum Problem {
     /// Too few or too many columns.
     #[error("{found} columns, where {wanted} were expected")]
     Columns {
-        /// How many there are.
+        /// The actual number.
         found: usize,
-        /// How many there should be.
+        /// The expected number.
         wanted: usize,
     },
-    /// A line that this format does not have.
+    /// A line that is invalid in this format.
     #[error("{0:?} does not belong here")]
     Unexpected(String),
-    /// A row that is not above the one before it.
+    /// A row that is not above the previous one.
     #[error("the row {0:?} comes after a higher one, or twice: two measurements in one file?")]
     Order(String),
-    /// A line that no tool writes.
+    /// A line longer than any tool writes.
     #[error("the line is longer than {0} bytes")]
     LongLine(usize),
-    /// Bytes that are no UTF-8.
+    /// Invalid UTF-8.
     #[error("this is no text")]
     NotText,
-    /// What a HdrHistogram log holds in base64 could not be unpacked.
+    /// The base64 content of an HdrHistogram log could not be decompressed.
     #[error("the histogram does not unpack: {0}")]
     Packed(String),
 }
 
-/// A foreign word for a message: short.
+/// Shortens an external word for a message.
 pub(crate) fn quoted(word: &str) -> String {
     let mut text: String = word.chars().take(40).collect();
     if text.len() < word.len() {

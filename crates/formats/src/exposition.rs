@@ -1,29 +1,29 @@
-//! The text that Prometheus reads, in both of its forms: families of metrics, each with what it is and its lines.
+//! Writes the text that Prometheus reads, in both formats: families of metrics, each with its metadata and lines.
 //!
-//! A result that is written for it and the live metrics of `watch` are both made here, so that names, escapes and numbers
-//! are the same. The forms differ in few words: what a family's head calls it, the unit, and the last line.
+//! Exported results and the live metrics of `watch` both use this module, so that names, escapes and numbers are the same.
+//! The formats differ only in the family name in the metadata, the unit, and the last line.
 
 use std::fmt::{Display, Write as _};
 
-/// Which of the two forms.
+/// One of the two formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// OpenMetrics 1.0.0.
     OpenMetrics,
-    /// The older text format 0.0.4, which the textfile collector of `node_exporter` takes too.
+    /// The older text format 0.0.4, which the textfile collector of `node_exporter` also accepts.
     Text,
 }
 
-/// What the numbers of a family mean.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
-    /// Only grows, while whoever counts lives.
+    /// Only increases, as long as the counting process lives.
     Counter,
-    /// Goes up and down.
+    /// Increases and decreases.
     Gauge,
     /// Counts by upper bounds.
     Histogram,
-    /// Always 1: the labels tell.
+    /// Always 1: the labels hold the information.
     Info,
 }
 
@@ -31,7 +31,7 @@ pub enum Sort {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(String);
 
-/// A text that grows.
+/// The text under construction.
 #[derive(Debug)]
 pub struct Exposition {
     form: Form,
@@ -41,7 +41,7 @@ pub struct Exposition {
 }
 
 impl Form {
-    /// What HTTP calls it.
+    /// The HTTP content type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Form {
 }
 
 impl Labels {
-    /// These and one more. The name is made one of letters, digits and underscores; the value may be any text.
+    /// Adds one label. Invalid characters in the name are replaced; the value may be any text.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Display) -> Labels {
         let between = if self.0.is_empty() { "" } else { "," };
@@ -74,7 +74,7 @@ impl Labels {
 }
 
 impl Exposition {
-    /// An empty one.
+    /// An empty text.
     #[must_use]
     pub fn new(form: Form) -> Exposition {
         Exposition {
@@ -85,7 +85,7 @@ impl Exposition {
         }
     }
 
-    /// Begins a family. `name` is without `_total` and `_info`; one that ends in a base unit says it.
+    /// Starts a family. `name` is without `_total` and `_info`; a name that ends in a base unit declares the unit.
     pub fn family(&mut self, sort: Sort, name: &str, help: &str) {
         let (sort_word, suffix) = match sort {
             Sort::Counter => ("counter", "_total"),
@@ -94,7 +94,7 @@ impl Exposition {
             Sort::Info => ("info", "_info"),
         };
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
-        // Writing to a text does not fail.
+        // Writing to a string does not fail.
         let _ = match self.form {
             Form::OpenMetrics => {
                 let unit = ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(unit));
@@ -105,7 +105,7 @@ impl Exposition {
                     "# TYPE {name} {sort_word}\n{unit}# HELP {name} {help}\n"
                 )
             }
-            // The older form knows no `info`, and a head names its lines as they are.
+            // The older format has no `info`, and its metadata uses the full names of the lines.
             Form::Text => {
                 let sort_word = if sort == Sort::Info { "gauge" } else { sort_word };
                 write!(
@@ -118,7 +118,7 @@ impl Exposition {
         self.suffix = suffix;
     }
 
-    /// A line of the family that was begun last.
+    /// Adds a line to the current family.
     pub fn line(&mut self, labels: &Labels, value: impl Display) {
         let _ = writeln!(
             self.text,
@@ -129,8 +129,8 @@ impl Exposition {
         );
     }
 
-    /// The lines of a histogram: how many lie at or below each bound, in nanoseconds, then all of them and their sum in
-    /// seconds.
+    /// Adds the lines of a histogram: the number of values at or below each bound, in nanoseconds, then their total number and sum
+    /// in seconds.
     pub fn histogram(
         &mut self,
         labels: &Labels,
@@ -152,7 +152,7 @@ impl Exposition {
         );
     }
 
-    /// The whole text, with its last line where the form has one.
+    /// The whole text, with its last line if the format has one.
     #[must_use]
     pub fn end(mut self) -> String {
         if self.form == Form::OpenMetrics {
@@ -162,7 +162,7 @@ impl Exposition {
     }
 }
 
-/// Seconds as the canonical decimal number of OpenMetrics: `0.0001`, `1.0`.
+/// Seconds as a canonical decimal number of OpenMetrics: `0.0001`, `1.0`.
 #[must_use]
 pub fn seconds(ns: u64) -> String {
     let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
@@ -183,7 +183,7 @@ pub(crate) fn label_name(name: &str) -> String {
     }
 }
 
-/// A value of a label. Both forms know three escapes; other control characters would reach a terminal.
+/// A label value. Both formats have three escapes; other control characters would reach a terminal.
 fn escaped(value: &str) -> String {
     let value = value
         .replace('\\', "\\\\")

@@ -1,4 +1,4 @@
-//! Our own file of gaps (`measure noise --gaps`): every gap with its time, one line each.
+//! Reads our own file of gaps (`measure noise --gaps`): every gap with its time, one line each.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
@@ -9,16 +9,16 @@ use measure::gaps::{END, HEAD, TORN};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "gaps";
 
-/// Whether the beginning of a file is one.
+/// Whether the start of a file is one.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.starts_with(HEAD)
 }
 
-/// What is known of one CPU.
+/// The data of one CPU.
 #[derive(Default)]
 struct Cpu {
     tally: Tally,
@@ -28,10 +28,10 @@ struct Cpu {
     own: u64,
 }
 
-/// Reads it. Half a line at the end is what a run that died was writing: it is left out, and said.
+/// Reads it. A partial last line comes from a run that died: it is skipped, and a note reports it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "quietcore", 1);
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
@@ -110,7 +110,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// `# started TIME`, `# cpu N threshold_ns N`, `# cpu N seen N written N lost N`; others are somebody's own words.
+/// `# started TIME`, `# cpu N threshold_ns N`, `# cpu N seen N written N lost N`; other comments are the user's.
 fn of_comment(
     line: &Line<'_>,
     comment: &str,

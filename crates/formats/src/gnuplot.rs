@@ -1,6 +1,6 @@
-//! A gnuplot script with its data inside: `gnuplot -p FILE` draws one panel for each thing that was measured, with the
-//! curves of all CPUs: wake-ups (as sampled, and beside that all that were due), gaps, period, early wake-ups, what came when,
-//! and when single samples were.
+//! Writes a gnuplot script with embedded data: `gnuplot -p FILE` draws one panel per measured quantity, with the
+//! curves of all CPUs: wake-ups (as sampled, and with all expected ones), gaps, period, early wake-ups, values over time,
+//! and single samples.
 
 use crate::model::{Basis, Kind, Recording, Series};
 use std::fmt::Write as _;
@@ -40,8 +40,8 @@ const PANELS: [Panel; 4] = [
     },
 ];
 
-/// Writes the script: what is known in words, one named data block per histogram (lower bound in us, count), per list of
-/// stretches and of single samples (seconds, us), then the panels that have something to show.
+/// Writes the script: the facts as text, one named data block per histogram (lower bound in us, count), per list of
+/// stretches and of single samples (seconds, us), then the panels that have data.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = String::new();
@@ -106,7 +106,7 @@ pub fn write(recording: &Recording) -> String {
     text
 }
 
-/// What no curve can show, as comments.
+/// Facts that no curve can show, as comments.
 fn head(text: &mut String, recording: &Recording) {
     let mut line = |words: &str| {
         let _ = writeln!(text, "# {}", words.replace(char::is_control, " "));
@@ -144,7 +144,7 @@ fn time_panel(title: &str) -> String {
     )
 }
 
-/// A data block of times since the measurement began and of what belongs to them.
+/// A data block of times since the start of the measurement and their values.
 fn moments(text: &mut String, name: &str, rows: impl Iterator<Item = (u64, u64)>) {
     let _ = writeln!(text, "{name} << EOD");
     for (at_ns, value_ns) in rows {
@@ -157,7 +157,7 @@ fn moments(text: &mut String, name: &str, rows: impl Iterator<Item = (u64, u64)>
 fn block(text: &mut String, name: &str, series: &Series) {
     let _ = writeln!(text, "{name} << EOD");
     for bucket in &series.buckets {
-        // A logarithmic axis has no zero: what is below a nanosecond is drawn at one.
+        // A logarithmic axis has no zero: values below a nanosecond are drawn at one.
         let _ = writeln!(text, "{} {}", us(bucket.low_ns.max(1)), bucket.count);
     }
     text.push_str("EOD\n");
@@ -167,7 +167,7 @@ fn us(ns: u64) -> String {
     format!("{}.{:03}", ns / 1_000, ns % 1_000)
 }
 
-/// Who, by which basis, what is not in the curve, and the largest.
+/// The label, the basis, the samples outside the curve, and the largest.
 fn legend(recording: &Recording, series: &Series) -> String {
     let mut text = recording.name_of(series);
     let missed = match series.kind {

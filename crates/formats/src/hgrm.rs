@@ -1,5 +1,5 @@
-//! HdrHistogram's percentile tables (`.hgrm`), as its libraries, wrk2 and jHiccup print them: value, share, and how many
-//! samples are not above it.
+//! Reads HdrHistogram's percentile tables (`.hgrm`), as its libraries, wrk2 and jHiccup print them: value, share, and number
+//! of samples that are not above it.
 //!
 //! Such a file does not state its unit. It is read as milliseconds, which wrk2, jHiccup and the plotter of HdrHistogram
 //! use. Source: `outputPercentileDistribution` of HdrHistogram, `hdr_percentiles_print` of HdrHistogram_c.
@@ -11,16 +11,16 @@ use crate::tally::{MOST_QUANTILES, Room, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "hgrm";
 
-/// What a value is read as: milliseconds.
+/// The assumed unit of a value: milliseconds.
 const UNIT_NS: u64 = 1_000_000;
 
-/// Decimals of a value beyond these are less than a nanosecond.
+/// Further decimals of a value are less than a nanosecond.
 const DECIMALS: u32 = 6;
 
-/// Whether the beginning of a file is such a table.
+/// Whether the start of a file is such a table.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(is_head)
@@ -45,19 +45,19 @@ struct Table {
     tally: Tally,
     room: Room,
     last: Option<Row>,
-    /// The last row was that of all samples.
+    /// Whether the last row was that of all samples.
     is_whole: bool,
     decimals: u32,
-    /// The first row is that of the smallest sample.
+    /// Whether the first row is that of the smallest sample.
     has_smallest: bool,
-    /// The tool's buckets are no wider than this part of a value.
+    /// The tool's buckets are at most this part of a value wide.
     half_of_sub_buckets: Option<u64>,
 }
 
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into a table, with its place. What stands above and below it is left out.
+/// An invalid line in a table, with its position. Text above and below it is ignored.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut table: Option<Table> = None;
     let mut ended = false;
@@ -120,7 +120,7 @@ impl Table {
         if value_ns < before_ns || count < before || self.is_whole {
             return Err(line.wrong(value, Problem::Order(quoted(value))));
         }
-        // Two rows may have one value: then their samples are in one bucket.
+        // Two rows may have the same value: then their samples are in one bucket.
         let low_ns = match self.last {
             None => 0,
             Some(_) if value_ns == before_ns => low_ns,
@@ -152,7 +152,7 @@ impl Table {
             else {
                 continue;
             };
-            // Of no sample there is neither mean nor deviation.
+            // Without samples there is no mean and no deviation.
             if value.trim_start_matches('-').eq_ignore_ascii_case("nan") {
                 continue;
             }
@@ -216,7 +216,7 @@ impl Table {
             None => self.is_whole.then_some(0),
         };
         if last.count == 0 && series.overflow == Some(0) {
-            // The largest of no sample is printed as 0.
+            // Without samples the maximum is printed as 0.
             series.stated = crate::Stated {
                 count: Some(0),
                 ..crate::Stated::default()
@@ -236,7 +236,7 @@ impl Table {
     }
 }
 
-/// What such a table can prove, and what not.
+/// Notes on what such a table can prove.
 fn notes(recording: &mut Recording) {
     let message = "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
          print it; where that is wrong, all times here are wrong by the same factor";

@@ -1,5 +1,5 @@
-//! HdrHistogram logs (`.hlog`), one tag per CPU. The column with the interval's largest value is in milliseconds, as
-//! the Java tools write it.
+//! Reads and writes HdrHistogram logs (`.hlog`), one tag per CPU. The column with the interval's largest value is in
+//! milliseconds, as the Java tools write it.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::Lines;
@@ -16,13 +16,13 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "hlog";
 
-/// The divisor of the column with the largest value, by which everybody else writes and reads it.
+/// The divisor of the column with the largest value, which all other tools use.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Whether the beginning of a file is such a log.
+/// Whether the start of a file is such a log.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| {
@@ -35,10 +35,10 @@ pub fn looks_like(head: &str) -> bool {
     })
 }
 
-/// Reads it; intervals with one tag are added up.
+/// Reads it; intervals with the same tag are summed.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "HdrHistogram", 1);
     let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
@@ -122,10 +122,10 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// How the comment begins that says that no wake-ups were measured.
+/// The prefix of the comment that says that no wake-ups were measured.
 const GAPS: &str = "gaps in a busy loop";
 
-/// `cpu3`, `cpu3-noise`, `cpu3-schedule`: what we write; of tags of others only the first means something.
+/// `cpu3`, `cpu3-noise`, `cpu3-schedule`: the tags that we write. In other tools' tags only the first form has a meaning.
 fn of_tag(tag: &str, gaps: bool) -> Option<Series> {
     let (cpu, what) = tag.split_once('-').unwrap_or((tag, ""));
     let cpu = cpu.strip_prefix("cpu")?.parse().ok()?;
@@ -143,7 +143,7 @@ fn of_tag(tag: &str, gaps: bool) -> Option<Series> {
     Some(series)
 }
 
-/// Writes one interval per series, and one for each that stands beside it.
+/// Writes one interval per series, and one for each series in its `beside`.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut bytes = Vec::new();
@@ -179,7 +179,7 @@ pub fn write(recording: &Recording) -> String {
                 continue;
             };
             let tag = match (series.cpu, series.part) {
-                // Both were measured at once, and a reader would add up what has one tag.
+                // Both were measured together, and a reader would sum intervals with the same tag.
                 (Some(cpu), None) if series.kind != recording.kind() => format!("cpu{cpu}-noise"),
                 (Some(cpu), None) if series.basis != Basis::Samples => {
                     format!("cpu{cpu}-{}", series.basis.name())
@@ -195,7 +195,7 @@ pub fn write(recording: &Recording) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Three significant digits, as our own results have.
+/// Three significant digits, as in our own results.
 fn histogram_of(series: &Series) -> Option<Histogram<u64>> {
     let highest = series
         .buckets

@@ -1,4 +1,4 @@
-//! The trace of the kernel's `hwlat` tracer: for each window of sampling with interrupts off, the longest gap above the
+//! Reads the trace of the kernel's `hwlat` tracer: for each sampling window with interrupts off, the longest gap above the
 //! threshold.
 
 use crate::error::{Problem, ReadError, quoted};
@@ -10,13 +10,13 @@ use measure::Level;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "hwlat";
 
 const UNIT_NS: u64 = 1_000;
 const MARK: &str = "inner/outer(us):";
 
-/// Whether the beginning of a file is of this tracer.
+/// Whether the start of a file is of this tracer.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| line.trim() == "# tracer: hwlat") || head.contains(MARK)
@@ -29,10 +29,10 @@ struct Cpu {
     inner: u64,
 }
 
-/// Reads it. The longer one of the two gaps of a line counts.
+/// Reads it. The longer of the two gaps of a line counts.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut cpus: BTreeMap<Option<u32>, Cpu> = BTreeMap::new();
     let (mut room, mut nmis, mut is_hwlat) = (Room::new(), 0_u64, false);
@@ -92,7 +92,7 @@ fn cpu_of(line: &Line, before: &str) -> Result<Option<u32>, ReadError> {
     cpu.map(|(_, cpu)| line.small(cpu.trim())).transpose()
 }
 
-/// ` 9/9 ts:1470836488.206734548 nmi-total:5 nmi-count:1 count:3`; gives the number of NMIs.
+/// ` 9/9 ts:1470836488.206734548 nmi-total:5 nmi-count:1 count:3`; returns the number of NMIs.
 fn gap(line: &Line, after: &str, cpu: &mut Cpu, room: &mut Room) -> Result<u64, ReadError> {
     let mut words = after.split_whitespace();
     let pair = words.next().unwrap_or_default();

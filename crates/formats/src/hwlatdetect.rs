@@ -1,5 +1,5 @@
-//! What hwlatdetect (rt-tests) prints, and the file of its `--report`: the settings of a run, and every sample with its
-//! time. It runs the kernel's hwlat tracer; older releases loaded a module, `hwlat_detector`, whose samples are other lines.
+//! Reads hwlatdetect's output (rt-tests), and the file of its `--report`: the settings of a run, and every sample with its
+//! time. It runs the kernel's hwlat tracer; older releases loaded a module, `hwlat_detector`, with another sample format.
 //!
 //! Sources: hwlatdetect.py of rt-tests, the module `hwlat_detector` of the RT patches, `Documentation/trace/hwlat_detector.rst`.
 
@@ -11,13 +11,13 @@ use crate::tally::{Room, Spikes, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "hwlatdetect";
 
 const UNIT_NS: u64 = 1_000;
 const HEAD: &str = "hwlatdetect:";
 
-/// Settings that are kept as facts, as the tool names them.
+/// Settings that become facts, under the tool's names.
 const SETTINGS: [&str; 6] = [
     "detector",
     "Latency threshold",
@@ -27,14 +27,14 @@ const SETTINGS: [&str; 6] = [
     "MTBF",
 ];
 
-/// Whether the beginning of a file is of hwlatdetect.
+/// Whether the start of a file is of hwlatdetect.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines()
         .any(|line| line.starts_with(HEAD) || of_tracer(line.trim()).is_some())
 }
 
-/// What the run states about itself.
+/// The run's own statements.
 #[derive(Default)]
 struct Run {
     has_duration: bool,
@@ -47,7 +47,7 @@ struct Run {
     smis_unreadable: bool,
 }
 
-/// The samples as they come.
+/// The samples in file order.
 struct Samples {
     tally: Tally,
     spikes: Spikes,
@@ -55,10 +55,10 @@ struct Samples {
     longest_ns: u64,
 }
 
-/// Reads it. The longer one of the two gaps of a sample counts, as for the tool itself.
+/// Reads it. The longer of the two gaps of a sample counts, as in the tool itself.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "hwlatdetect", UNIT_NS);
     let mut run = Run::default();
@@ -144,7 +144,7 @@ impl Samples {
 }
 
 impl Run {
-    /// A line that is no sample. What the tool or the programs that it starts say beside is left out.
+    /// A line that is not a sample. Other output of the tool, or of the programs that it starts, is ignored.
     fn take(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
         self.smis_unreadable |= text.starts_with("rdmsr:");
         let Some((name, value)) = text.split_once(':').map(|(name, value)| (name, value.trim())) else {
@@ -192,9 +192,9 @@ fn series(run: &Run, samples: Samples) -> Series {
     series.spikes = samples.spikes.in_order();
     series.stated.count = run.recorded;
     series.stated.max_ns = run.max_ns;
-    // No length of the measurement is stated: of a window that is longer than its width only a part was watched, and of
-    // that only the longest gap is known, so neither a rate nor a sum follows from it.
-    // Samples that are left out may have been of any length.
+    // The length of the measurement is not stated. Only a part of each window was watched, and only its longest gap is
+    // known, so neither a rate nor a sum can be computed.
+    // Omitted samples may have had any length.
     series.overflow = run.recorded.is_none_or(|recorded| recorded <= seen).then_some(0);
     series
 }

@@ -1,4 +1,4 @@
-//! jitterdebugger's results.json, and its samples as text (`cpu;seconds;latency`).
+//! Reads jitterdebugger's results.json, and its samples as text (`cpu;seconds;latency`).
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::Lines;
@@ -10,10 +10,10 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// The name of the JSON in our list.
+/// The name of the JSON format.
 pub(crate) const NAME: &str = "jitterdebugger";
 
-/// The name of the samples in our list.
+/// The name of the samples format.
 pub(crate) const SAMPLES: &str = "jitterdebugger-samples";
 
 #[derive(Deserialize)]
@@ -32,10 +32,10 @@ struct Cpu {
     avg: Option<f64>,
 }
 
-/// Whether the beginning of a file is its JSON.
+/// Whether the start of a file is its JSON.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
-    // rt-tests has a member of this name, too, which is a number.
+    // rt-tests also has a member with this name, which is a number.
     let opens = |rest: &str| {
         rest.trim_start()
             .strip_prefix(':')
@@ -49,7 +49,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads the JSON.
 ///
 /// # Errors
-/// JSON that is broken, with line and column; no CPU.
+/// Invalid JSON, with line and column; no CPU.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let file: File = document(input)?;
     check_series(file.cpu.0.len())?;
@@ -99,7 +99,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// Whether the beginning of a file is its samples.
+/// Whether the start of a file is its samples.
 #[must_use]
 pub fn looks_like_samples(head: &str) -> bool {
     let first = head
@@ -114,7 +114,7 @@ pub fn looks_like_samples(head: &str) -> bool {
 /// Reads the samples.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     const UNIT_NS: u64 = 1_000;
     let mut cpus: BTreeMap<u32, (Tally, Spikes)> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Foreign formats, one file each: what other tools wrote becomes one typed model, and a result becomes what the
-//! user's other tools read. Pure: bytes in, text out.
+//! Reads and writes formats of other tools, one file each: their files become one typed model, and a result becomes a
+//! file for the user's other tools. Pure: bytes in, text out.
 
 mod csv;
 mod cyclictest;
@@ -40,7 +40,7 @@ pub use systress::systress_file;
 
 #[cfg(test)]
 pub(crate) mod example {
-    //! A measurement of two CPUs for the tests of all formats, read from JSON as a saved result is.
+    //! A measurement of two CPUs for the tests of all formats, parsed from JSON like a saved result.
 
     use crate::Recording;
     use serde_json::{Value, json};

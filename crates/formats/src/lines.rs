@@ -1,9 +1,9 @@
-//! Lines of a foreign file one by one, in bounded memory, and their numbers with line and column when they are wrong.
+//! Reads the lines of an external file one by one in bounded memory, and parses their numbers; errors have line and column.
 
 use crate::error::{Problem, ReadError, quoted};
 use std::io::BufRead;
 
-/// No data row of any tool is longer; comments are cut here.
+/// Longer than a data row of any tool; comments are truncated here.
 pub(crate) const LONGEST_LINE: usize = 1 << 16;
 
 /// The lines of a file.
@@ -30,7 +30,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line; `None` at the end. A comment (`#`) that is too long is cut, anything else is an error.
+    /// The next line; `None` at the end. A comment (`#`) that is too long is truncated, any other line is an error.
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
         self.buffer.clear();
         self.number += 1;
@@ -86,7 +86,7 @@ impl<'a> Lines<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// What is wrong with this line, at a word of it.
+    /// An error in this line, at a word of it.
     pub(crate) fn wrong(&self, word: &str, problem: Problem) -> ReadError {
         let place = (word.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         ReadError::Text {
@@ -96,7 +96,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// A line that does not belong here.
+    /// The error for an unexpected line.
     pub(crate) fn unexpected(&self) -> ReadError {
         let word = self.text.trim();
         self.wrong(word, Problem::Unexpected(quoted(word)))
@@ -106,24 +106,24 @@ impl<'a> Line<'a> {
         self.text.split_whitespace()
     }
 
-    /// A whole number that cannot be negative.
+    /// A non-negative integer.
     pub(crate) fn number(&self, word: &str) -> Result<u64, ReadError> {
         word.parse().map_err(|_| self.wrong(word, problem_of(word)))
     }
 
-    /// A small whole number: of a CPU, a thread.
+    /// A small integer: a CPU, a thread.
     pub(crate) fn small(&self, word: &str) -> Result<u32, ReadError> {
         u32::try_from(self.number(word)?).map_err(|_| self.wrong(word, Problem::TooLarge(quoted(word))))
     }
 
-    /// A whole number of units in nanoseconds.
+    /// An integer number of units, converted to nanoseconds.
     pub(crate) fn time(&self, word: &str, unit_ns: u64) -> Result<u64, ReadError> {
         self.number(word)?
             .checked_mul(unit_ns)
             .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
     }
 
-    /// A number with decimals that cannot be negative.
+    /// A non-negative decimal number.
     pub(crate) fn decimal(&self, word: &str) -> Result<f64, ReadError> {
         match word.parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
@@ -131,14 +131,14 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Adds, and says where it was when that is too much.
+    /// Adds; on overflow returns an error with the position.
     pub(crate) fn add(&self, word: &str, sum: u64, more: u64) -> Result<u64, ReadError> {
         sum.checked_add(more)
             .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
     }
 }
 
-/// Why a word is no number that we take.
+/// Why a word is not an accepted number.
 pub(crate) fn problem_of(word: &str) -> Problem {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match word.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! Every format in one list, and which of them a file is in: by what stands in it, never by its name.
+//! Lists all formats and detects the format of a file: from its content, never from its name.
 
 use crate::error::ReadError;
 use crate::model::Recording;
@@ -10,24 +10,24 @@ use std::io::BufRead;
 
 /// One foreign format.
 pub struct Format {
-    /// Its name, as `--format` and `--as` take it.
+    /// Its name for `--format` and `--as`.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub what: &'static str,
     /// Reads it.
     pub reader: Option<Reader>,
     /// Writes it.
     pub write: Option<fn(&Recording) -> String>,
-    /// What it has a place for, where it is written.
+    /// The data that it can hold, if it can be written.
     pub holds: Holds,
 }
 
-/// What of a recording a format has a place for.
+/// The parts of a recording that a format can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// All of it, but for what the kernel counted meanwhile, which our own results and pages have.
+    /// Everything except the kernel's counters during the measurement, which only our own results and pages hold.
     Everything,
-    /// All but single samples with their times.
+    /// Everything except single samples with their times.
     NoTimes,
     /// The histograms, of both kinds and by every basis.
     Histograms,
@@ -35,9 +35,9 @@ pub enum Holds {
     Samples,
 }
 
-/// How a format is read.
+/// The reader of a format.
 pub struct Reader {
-    /// Whether the beginning of a file looks like it.
+    /// Whether the start of a file looks like it.
     pub looks_like: fn(&str) -> bool,
     /// Reads a whole file.
     pub read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
@@ -50,7 +50,7 @@ const fn reader(
     Some(Reader { looks_like, read })
 }
 
-/// Every format. A file is the first one here that it looks like.
+/// All formats. A file has the first format that matches.
 #[rustfmt::skip] // One line each.
 pub const FORMATS: &[Format] = &[
     Format { name: quietcore_json::NAME, what: "a result of quietcore", reader: reader(quietcore_json::looks_like, quietcore_json::read), write: None, holds: Holds::Everything },
@@ -75,13 +75,13 @@ pub const FORMATS: &[Format] = &[
     Format { name: "openmetrics", what: "OpenMetrics text, histograms in seconds", reader: None, write: Some(openmetrics::write), holds: Holds::NoTimes },
 ];
 
-/// So much of a file says what it is.
+/// The number of bytes used for detection.
 const HEAD: usize = 1 << 16;
 
 /// Reads a file in any format.
 ///
 /// # Errors
-/// A file that is empty, unknown, or broken; where in it, and why.
+/// A file that is empty, unknown, or invalid, with position and reason.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut head = Vec::new();
     while head.len() < HEAD {
@@ -117,13 +117,13 @@ pub fn writers() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(|format| format.write.is_some())
 }
 
-/// The format of this name that can be written, with its writer.
+/// The writable format with this name, and its writer.
 #[must_use]
 pub fn writer(name: &str) -> Option<fn(&Recording) -> String> {
     format_written(name)?.write
 }
 
-/// The format of this name that can be written.
+/// The writable format with this name.
 #[must_use]
 pub fn format_written(name: &str) -> Option<&'static Format> {
     writers().find(|format| format.name == name)

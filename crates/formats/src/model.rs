@@ -1,34 +1,34 @@
-//! What a file of any tool says, as one typed model: nothing added, and what the file does not say is `None`.
+//! Defines the typed model for the content of any tool's file. Nothing is added; values missing in the file are `None`.
 
 use measure::{GapLabel, Level, Measurement, Note};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// Everything that was found in one file.
+/// The content of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recording {
     /// Name of the format, as in [`crate::FORMATS`].
     pub format: &'static str,
     /// The tool that measured.
     pub tool: String,
-    /// The tool's version, where the file says it.
+    /// The tool's version, if stated.
     pub version: Option<String>,
     /// The resolution of the file's numbers in nanoseconds; 1,000 for whole microseconds.
     pub unit_ns: u64,
-    /// When measuring began, in the words of the file.
+    /// The start of the measurement, as the file states it.
     pub started_at: Option<String>,
-    /// What the file says about machine and run: name and value, in its order.
+    /// Facts about machine and run: name and value, in the file's order.
     pub facts: Vec<(String, String)>,
     /// One per thread, CPU, or part of a wake-up.
     pub series: Vec<Series>,
-    /// What the file lost, or does not say.
+    /// Data that the file lost or does not state.
     pub notes: Vec<Note>,
-    /// The whole of it, where it is a result of ours.
+    /// The complete result, if the file is one of ours.
     pub own: Option<Box<Measurement>>,
 }
 
 impl Recording {
-    /// A recording of that format and tool, without any series yet.
+    /// An empty recording of that format and tool.
     pub(crate) fn new(format: &'static str, tool: &str, unit_ns: u64) -> Recording {
         Recording {
             format,
@@ -43,7 +43,7 @@ impl Recording {
         }
     }
 
-    /// What it is: latency where both were measured at once.
+    /// The kind of measurement: latency if both were measured together.
     #[must_use]
     pub fn kind(&self) -> Kind {
         let mut kinds = self.series.iter().map(|series| series.kind);
@@ -53,7 +53,7 @@ impl Recording {
         }
     }
 
-    /// What a person calls a series of it: its [`Series::label`], and that it is about gaps where both were measured.
+    /// The display name of a series: its [`Series::label`], with a remark for gaps if both were measured together.
     #[must_use]
     pub fn name_of(&self, series: &Series) -> String {
         match series.kind == self.kind() {
@@ -62,8 +62,8 @@ impl Recording {
         }
     }
 
-    /// The series of [`Recording::kind`] alone, for formats that have one kind of measurement in a file. Where both were
-    /// measured at once that is the latency of wake-ups.
+    /// The series of [`Recording::kind`] only, for formats with one kind of measurement per file. If both were
+    /// measured together, that is the latency of wake-ups.
     pub(crate) fn of_one_kind(&self) -> Cow<'_, Recording> {
         let kind = self.kind();
         if self.series.iter().all(|series| series.kind == kind) {
@@ -88,7 +88,7 @@ impl Recording {
         });
     }
 
-    /// Says which series lost samples above their histogram.
+    /// Adds a note for each series that lost samples above its histogram.
     pub(crate) fn note_overflows(&mut self) {
         let lost: Vec<(String, u64)> = self
             .series
@@ -104,32 +104,32 @@ impl Recording {
     }
 }
 
-/// What was measured.
+/// The kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// How late a thread woke up.
     Latency,
-    /// For how long a thread that never sleeps was stopped.
+    /// For how long a thread that never sleeps was interrupted.
     Noise,
 }
 
-/// What the values of a series are.
+/// The meaning of the values of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// What was measured: how late each wake-up was, or how long each gap.
+    /// The measured values: how late each wake-up was, or how long each gap.
     Samples,
-    /// How late every wake-up was that was due: those that a late one ran over are as late as they would have been.
+    /// The delay of every expected wake-up: those that a late one skipped are as late as they would have been.
     Schedule,
-    /// How far the distance of two wake-ups was from the one they were due at, whatever the sign.
+    /// The deviation of the distance of two wake-ups from the expected one, without sign.
     Period,
-    /// How long before their time wake-ups came.
+    /// How early wake-ups were.
     Early,
 }
 
 impl Basis {
-    /// All of them, samples first.
+    /// All variants, samples first.
     pub const ALL: [Basis; 4] = [Basis::Samples, Basis::Schedule, Basis::Period, Basis::Early];
 
     /// Its name in files.
@@ -144,7 +144,7 @@ impl Basis {
     }
 }
 
-/// Which part of a wake-up a series is about.
+/// The part of a wake-up that a series measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
@@ -152,58 +152,58 @@ pub enum Part {
     Irq,
     /// Until the thread in the kernel.
     Thread,
-    /// Until the thread was back in its own code.
+    /// Until the thread returned to user space.
     User,
 }
 
-/// What a tool does with the rest of a time that is not a whole unit.
+/// How a tool rounds a time to whole units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Cuts it off.
+    /// Down.
     Down,
-    /// Counts it as one more.
+    /// Up.
     Up,
 }
 
 /// The samples of one thread, or of one part of its wake-ups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What was measured.
+    /// The kind of measurement.
     pub kind: Kind,
-    /// What its values are; samples, but for those in [`Series::beside`].
+    /// The meaning of its values; samples, except in [`Series::beside`].
     pub basis: Basis,
-    /// The CPU, where the file says it.
+    /// The CPU, if stated.
     pub cpu: Option<u32>,
-    /// The number of the thread in the file, where it has one.
+    /// The number of the thread in the file, if it has one.
     pub thread: Option<u32>,
-    /// The part, where wake-ups are measured in parts.
+    /// The part, if wake-ups are measured in parts.
     pub part: Option<Part>,
-    /// What is stated may be so much above, less one nanosecond: the unit of the file's numbers.
+    /// A stated value may be larger by this, less one nanosecond: the unit of the file's numbers.
     pub unit_ns: u64,
-    /// Or below, where the tool rounds up.
+    /// Or smaller by this, if the tool rounds up.
     pub rounding: Rounding,
     /// Non-empty buckets in ascending order; they do not overlap.
     pub buckets: Vec<Bucket>,
-    /// Samples above the last bucket that the file could hold; `None` where the file does not tell.
+    /// Samples above the last bucket of the file; `None` if not stated.
     pub overflow: Option<u64>,
-    /// No sample above the buckets is below this; 0 where the file does not tell.
+    /// The lower limit of samples above the buckets; 0 if not stated.
     pub overflow_from_ns: u64,
-    /// Wake-ups that were due and not measured; `None` where the tool does not count them.
+    /// Expected wake-ups that were not measured; `None` if the tool does not count them.
     pub missed: Option<u64>,
-    /// What the file itself says about these samples.
+    /// Statistics that the file states for these samples.
     pub stated: Stated,
-    /// Single samples with their times, in order of time.
+    /// Single samples with their times, sorted by time.
     pub spikes: Vec<Spike>,
-    /// What came when, of all samples, in order of time.
+    /// Values over time, from all samples, sorted by time.
     pub stretches: Vec<Stretch>,
-    /// What else is known of this thread: name and value.
+    /// Other facts about this thread: name and value.
     pub facts: Vec<(String, String)>,
-    /// The same wake-ups by another basis. Their values are no further samples: they are never added to these.
+    /// The same wake-ups by another basis. Their values are not additional samples: never add them to these.
     pub beside: Vec<Series>,
 }
 
 impl Series {
-    /// A series of that kind without any value yet.
+    /// An empty series of that kind.
     pub(crate) fn new(kind: Kind) -> Series {
         Series {
             kind,
@@ -225,7 +225,7 @@ impl Series {
         }
     }
 
-    /// Nothing yet, of the same thread by another basis.
+    /// An empty series of the same thread by another basis.
     pub(crate) fn another(&self, basis: Basis) -> Series {
         Series {
             basis,
@@ -243,18 +243,18 @@ impl Series {
         self.with_those_beside().find(|series| series.basis == basis)
     }
 
-    /// This one, then those beside it.
+    /// This series, then those in its `beside`.
     pub fn with_those_beside(&self) -> impl Iterator<Item = &Series> {
         std::iter::once(self).chain(&self.beside)
     }
 
-    /// The largest sample as the file states it: not below the first value, not above the second.
+    /// The range of the largest sample, from its stated value.
     #[must_use]
     pub fn stated_max_ns(&self) -> Option<(u64, u64)> {
         Some(self.meant(self.stated.max_ns?))
     }
 
-    /// What a time that the file states can have been before it was rounded: from, and to.
+    /// The range of a stated time before rounding.
     #[must_use]
     pub fn meant(&self, ns: u64) -> (u64, u64) {
         let rest = self.unit_ns.saturating_sub(1);
@@ -264,7 +264,7 @@ impl Series {
         }
     }
 
-    /// What a person calls it: `CPU 3`, `CPU 3 (T0)` where threads have numbers, `CPU 3 irq`, `thread 0`; `CPU 3 due`,
+    /// The display name: `CPU 3`, `CPU 3 (T0)` if threads have numbers, `CPU 3 irq`, `thread 0`; `CPU 3 due`,
     /// `CPU 3 period` and `CPU 3 early` by another basis.
     #[must_use]
     pub fn label(&self) -> String {
@@ -300,8 +300,8 @@ impl Series {
             .fold(0, |sum, bucket| sum.saturating_add(bucket.count))
     }
 
-    /// All samples: those in buckets and above, or the number that the file states where it has no buckets; `None` where
-    /// it states none. 0 is said only of a file that shows that there was none.
+    /// The number of all samples: those in buckets and above, or the stated number if there are no buckets; `None` if it is
+    /// not stated. 0 is returned only if the file shows that there were none.
     #[must_use]
     pub fn samples(&self) -> Option<u64> {
         match self.in_buckets().saturating_add(self.overflow.unwrap_or(0)) {
@@ -311,49 +311,49 @@ impl Series {
     }
 }
 
-/// Samples that the file does not tell apart.
+/// Samples that the file does not distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// The smallest that they can be.
+    /// Their smallest possible value.
     pub low_ns: u64,
     /// Width in nanoseconds: they are below `low_ns + width_ns`. At least 1.
     pub width_ns: u64,
-    /// How many.
+    /// The number of samples.
     pub count: u64,
 }
 
 impl Bucket {
-    /// The largest that they can be.
+    /// Their largest possible value.
     #[must_use]
     pub fn high_ns(&self) -> u64 {
         self.low_ns.saturating_add(self.width_ns.saturating_sub(1))
     }
 }
 
-/// A part of the time that was measured.
+/// A stretch of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Stretch {
-    /// When it began, in nanoseconds since the measurement did.
+    /// Its start, in nanoseconds since the start of the measurement.
     pub at_ns: u64,
-    /// How long it is.
+    /// Its length.
     pub length_ns: u64,
-    /// Gaps: what they took of it together. Wake-ups: the latest that was due in it.
+    /// Gaps: their total time in it. Wake-ups: the largest delay of one expected in it.
     pub value_ns: u64,
 }
 
 /// One sample with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Spike {
-    /// When, in nanoseconds on the clock of the file.
+    /// The time, in nanoseconds on the clock of the file.
     pub at_ns: u64,
-    /// How long.
+    /// The duration.
     pub duration_ns: u64,
-    /// Whose doing it is, where the tool can tell that it is its own.
+    /// The cause, if the tool can identify itself as the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<GapLabel>,
 }
 
-/// What a file states, in nanoseconds, and unchanged but for the unit.
+/// Stated statistics in nanoseconds, otherwise unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stated {
     /// Samples, overflows included.
@@ -370,9 +370,9 @@ pub struct Stated {
     pub median_ns: Option<u64>,
     /// Most frequent.
     pub mode_ns: Option<u64>,
-    /// Share (0 to 1) of the samples that are not above a value.
+    /// Quantiles: a share (0 to 1) of the samples, and the value that these do not exceed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quantiles: Vec<(f64, u64)>,
-    /// How long it was measured.
+    /// The duration of the measurement.
     pub duration_ns: Option<u64>,
 }

@@ -1,9 +1,9 @@
-//! What a recording holds that a format has no place for, so that nothing is lost silently.
+//! Describes the parts of a recording that a format cannot hold, so that nothing is lost silently.
 
 use crate::list::{Format, Holds};
 use crate::model::{Basis, Recording, Series};
 
-/// What is left out where a recording is written in a format, in words; `None` where nothing is.
+/// The parts that are lost in a format, as text; `None` if nothing is lost.
 #[must_use]
 pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
     let holds = format.holds;

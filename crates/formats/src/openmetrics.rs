@@ -1,8 +1,8 @@
-//! OpenMetrics text: histograms in seconds by CPU, one family for each thing that was measured; counters of what was
-//! missed; everything else that is known as gauges and labels.
+//! Writes OpenMetrics text: histograms in seconds by CPU, one family per measured quantity; counters of missed wake-ups;
+//! all other facts as gauges and labels.
 //!
-//! Bounds are the same for every machine and run (1, 2, 5 times powers of ten), so that series of a fleet can be added
-//! up. A sample whose bucket reaches across a bound is counted above it: never better than it was.
+//! Bounds are the same for every machine and run (1, 2, 5 times powers of ten), so that series of a fleet can be
+//! summed. A sample whose bucket crosses a bound counts as above it: the result is never better than the measurement.
 
 use crate::exposition::{Exposition, Form, Labels, Sort, label_name, seconds};
 use crate::model::{Basis, Kind, Recording, Series};
@@ -71,7 +71,7 @@ pub fn write(recording: &Recording) -> String {
     text.end()
 }
 
-/// Adds what was measured: the histograms, the largest of each, and counters of what was missed.
+/// Adds the measurement: the histograms, the maximum of each, and counters of missed wake-ups.
 pub fn histograms(text: &mut Exposition, recording: &Recording) {
     let all = || recording.series.iter().enumerate();
     for family in &FAMILIES {
@@ -99,7 +99,7 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
     }
 }
 
-/// All series of one kind, which must stand together, and the largest of each, which no bucket tells.
+/// All series of one kind, which must be consecutive, and the maximum of each, which no bucket states.
 fn write_family(text: &mut Exposition, family: &Family, all: &[Placed]) {
     let Family { name, help, .. } = family;
     text.family(Sort::Histogram, name, help);
@@ -131,7 +131,7 @@ fn missed<'a>(text: &mut Exposition, all: impl Iterator<Item = Placed<'a>>, name
     }
 }
 
-/// What else is known of each thread: numbers as gauges by their names in the result, words in one line of labels.
+/// Other facts about each thread: numbers as gauges under their names in the result, words in one line of labels.
 fn threads(text: &mut Exposition, all: &[Placed]) {
     let number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
     if all.iter().all(|(_, series)| series.facts.is_empty()) {
@@ -164,7 +164,7 @@ fn threads(text: &mut Exposition, all: &[Placed]) {
     }
 }
 
-/// Where and how it was measured, and what limits the numbers.
+/// Where and how it was measured, and the limits of the numbers.
 fn run(text: &mut Exposition, recording: &Recording) {
     let version = recording.version.iter().map(|value| ("version", value));
     let started_at = recording.started_at.iter().map(|value| ("started_at", value));
@@ -209,7 +209,7 @@ fn labels(series: &Series, place: usize) -> Labels {
 }
 
 fn histogram(text: &mut Exposition, labels: &Labels, series: &Series) {
-    // A histogram of nothing would state that there was no sample.
+    // An empty histogram would state that there were no samples.
     if series.buckets.is_empty() && series.samples() != Some(0) {
         return;
     }

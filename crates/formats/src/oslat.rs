@@ -1,5 +1,5 @@
-//! oslat's text (rt-tests): one row per microsecond, or per width of `-W`; one column per core. The last row holds
-//! everything above, too.
+//! Reads oslat's text (rt-tests): one row per microsecond, or per `-W` width; one column per core. The last row also holds
+//! all larger values.
 
 mod rows;
 
@@ -12,19 +12,19 @@ use crate::tally::{MOST_BUCKETS, check_series};
 use measure::Level;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "oslat";
 
-/// What `--bias` prints after the pre-heat.
+/// The output of `--bias` after the pre-heat.
 const BIAS: &str = "Global bias set to ";
 
-/// The version of files that do not state theirs and name the frequency as 1.x does.
+/// The version of files that do not state theirs and label the frequency like 1.x.
 const OLD: &str = "1.0";
 
 /// With `-W` below a microsecond times have three decimals.
 const DECIMAL: u64 = 1_000;
 
-/// Whether the beginning of a file is of oslat.
+/// Whether the start of a file is of oslat.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     let has = |start: &str| head.lines().any(|line| line.trim_start().starts_with(start));
@@ -36,7 +36,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "oslat", DECIMAL);
     let mut table = Table::new();
@@ -65,7 +65,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// What is known of one core.
+/// The data of one core.
 struct Wide {
     series: Series,
     /// Upper end in thousandths of a microsecond, and count.
@@ -79,7 +79,7 @@ struct Table {
     ended: bool,
     decimals: bool,
     mhz: Vec<u64>,
-    /// Named as in 1.x.
+    /// Label as in 1.x.
     is_old: bool,
     bias_ns: u64,
 }
@@ -241,7 +241,7 @@ impl Table {
     }
 }
 
-/// A time in microseconds, with three decimals or none, in nanoseconds.
+/// Converts microseconds, with three decimals or none, to nanoseconds.
 fn thousandths(line: &Line, word: &str) -> Result<u64, ReadError> {
     let Some((whole, rest)) = word.split_once('.').filter(|(_, rest)| rest.len() == 3) else {
         return line.time(word, DECIMAL);
@@ -253,7 +253,7 @@ fn thousandths(line: &Line, word: &str) -> Result<u64, ReadError> {
         .ok_or_else(|| line.wrong(word, Problem::NotANumber(quoted(word))))
 }
 
-/// What oslat does to its numbers.
+/// The transformations that oslat applies to its numbers.
 pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
     let overflows = recording.series.iter().filter_map(|series| series.overflow);
     if overflows.fold(0_u64, u64::saturating_add) > 0 {

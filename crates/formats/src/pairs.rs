@@ -1,19 +1,19 @@
-//! A JSON object whose keys are numbers in quotes, as the histograms of rt-tests and jitterdebugger are: in ascending
-//! order, and with a limit.
+//! Parses JSON objects whose keys are numbers in quotes, as in the histograms of rt-tests and jitterdebugger. Keys are
+//! sorted, and their number is limited.
 
 use crate::tally::MOST_BUCKETS;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The largest JSON document that is read.
+/// The maximum size of a JSON document.
 pub(crate) const LONGEST_JSON: u64 = 64 << 20;
 
-/// Keys and values. The same key twice is an error.
+/// Keys and values. A duplicate key is an error.
 #[derive(Debug)]
 pub(crate) struct Pairs<T>(pub(crate) Vec<(u64, T)>);
 
-/// The same of a file that may have keys with three decimals: all keys are thousandths then.
+/// The same for a file whose keys may have three decimals: then all keys are thousandths.
 #[derive(Debug, Default)]
 pub(crate) struct Fine {
     pub(crate) pairs: Vec<(u64, u64)>,
@@ -77,7 +77,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
     }
 }
 
-/// `12.500` as `12500`, and whether it had three decimals.
+/// `12.500` as `12500`, and whether the text had three decimals.
 fn without_point(key: &str) -> (String, bool) {
     match key.split_once('.') {
         Some((whole, rest)) if rest.len() == 3 && !whole.is_empty() => (format!("{whole}{rest}"), true),
@@ -85,7 +85,7 @@ fn without_point(key: &str) -> (String, bool) {
     }
 }
 
-/// Reads a document of bounded length.
+/// Parses a document of limited size.
 pub(crate) fn document<T: serde::de::DeserializeOwned>(
     input: &mut dyn std::io::BufRead,
 ) -> Result<T, crate::ReadError> {

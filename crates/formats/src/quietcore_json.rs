@@ -1,4 +1,4 @@
-//! Our own results (`measure --out`), as one more format.
+//! Reads and writes our own results (`measure --out`) as one more format.
 
 use crate::error::ReadError;
 use crate::model::{Basis, Bucket, Kind, Recording, Series, Spike, Stretch};
@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "json";
 
-/// Whether the beginning of a file is a result of ours.
+/// Whether the start of a file is a result of ours.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("\"quietcore.measure/")
@@ -20,7 +20,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it.
 ///
 /// # Errors
-/// JSON that is broken, or of another version.
+/// Invalid JSON, or another version.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let measurement: Measurement = document(input)?;
     if measurement.schema != measure::SCHEMA {
@@ -31,7 +31,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(of_measurement(measurement))
 }
 
-/// A result as what all formats share.
+/// Converts a result to the common model.
 #[must_use]
 pub fn of_measurement(measurement: Measurement) -> Recording {
     let mut recording = Recording::new(NAME, "quietcore", 1);
@@ -45,7 +45,7 @@ pub fn of_measurement(measurement: Measurement) -> Recording {
     recording
 }
 
-/// What of a measurement is no fact of it, because it has a place of its own, or because it is how one run went.
+/// Fields of a measurement that are not facts, because they have another place in the model, or describe a single run.
 const ELSEWHERE_OF_A_RUN: [&str; 7] = [
     "schema",
     "started_at",
@@ -56,7 +56,7 @@ const ELSEWHERE_OF_A_RUN: [&str; 7] = [
     "findings",
 ];
 
-/// What of a thread has a place of its own in a series.
+/// Fields of a thread that have another place in a series.
 const ELSEWHERE_OF_A_THREAD: [&str; 23] = [
     "kind",
     "cpu",
@@ -83,8 +83,8 @@ const ELSEWHERE_OF_A_THREAD: [&str; 23] = [
     "over_time",
 ];
 
-/// The fields of a record with their values, those of records in it as `outer.inner`, so that a new field of a result is
-/// shown and compared without another line here. What is unknown is left out.
+/// The fields of a record with their values, those of nested records as `outer.inner`, so that new fields of a result are
+/// displayed and compared without more code here. Unknown values are omitted.
 fn facts(record: &impl Serialize, elsewhere: &[&str]) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if let Ok(Value::Object(fields)) = serde_json::to_value(record) {
@@ -123,7 +123,7 @@ fn series(thread: &ThreadResult) -> Series {
     });
     series.cpu = Some(thread.cpu.0);
     series.facts = facts(thread, &ELSEWHERE_OF_A_THREAD);
-    // A tick of the counter can be longer than a nanosecond.
+    // A tick of the counter may be longer than a nanosecond.
     let khz = thread.counter.as_ref().and_then(|counter| counter.khz);
     let tick_ns = khz.map_or(1, |khz| 1_000_000_u64.div_ceil(khz.max(1))).max(1);
     fill(&mut series, &as_distribution(thread), tick_ns);
@@ -146,7 +146,7 @@ fn series(thread: &ThreadResult) -> Series {
     series.stretches = thread.over_time.as_ref().map_or_else(Vec::new, stretches);
     if let Some(schedule) = &thread.schedule {
         let mut due = another(&series, Basis::Schedule, schedule);
-        // Those that found no room in memory: nobody knows how late they were.
+        // Samples without room in memory: their delay is unknown.
         due.missed = Some(thread.expected.saturating_sub(schedule.count));
         series.beside.push(due);
     }
@@ -203,7 +203,7 @@ fn as_distribution(thread: &ThreadResult) -> Distribution {
     }
 }
 
-/// Buckets and statistics; three significant digits are kept of each value.
+/// Buckets and statistics; each value keeps three significant digits.
 fn fill(series: &mut Series, from: &Distribution, tick_ns: u64) {
     let lows = from.histogram.iter().map(|(low, _)| *low).skip(1);
     let nexts = lows.map(Some).chain(std::iter::once(None));

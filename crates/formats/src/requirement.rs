@@ -1,17 +1,17 @@
-//! What a user requires of a measurement (`p99.99 < 50us`, `noise max < 1ms`), and whether a file shows that it holds. Three answers: it
+//! Checks a user's requirement on a measurement (`p99.99 < 50us`, `noise max < 1ms`) against a file. Three outcomes: it
 //! holds, it does not, or the file cannot show it.
 
 use crate::model::{Basis, Kind, Recording, Series};
 use crate::statistics::{as_f64, not_below, whole};
 use serde::Serialize;
 
-/// The error that is accepted when a run is taken for what it is a sample of: 5 %.
+/// The accepted error of the inference from a sample to the run: 5 %.
 const RISK: f64 = 0.05;
 
-/// Which value shall be below a limit.
+/// The value that must be below a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Which {
-    /// The value that this share (0 to 1) of the samples is not above.
+    /// The value that this share (0 to 1) of the samples does not exceed.
     Quantile(f64),
     /// The largest.
     Max,
@@ -22,20 +22,20 @@ pub enum Which {
 pub struct Requirement {
     /// As the user wrote it.
     pub text: String,
-    /// Of wake-ups or of gaps alone; `None` for whatever was measured.
+    /// Restricts it to wake-ups or gaps; `None` for any kind.
     pub kind: Option<Kind>,
-    /// Which value.
+    /// The value to check.
     pub which: Which,
-    /// It must be below this.
+    /// The limit.
     pub below_ns: u64,
 }
 
 impl Requirement {
-    /// Of its two sides: `p99.99`, `max`, or one of them behind `latency` or `noise`; and the limit. `text` is what the
-    /// user wrote.
+    /// Parses the two sides: `p99.99`, `max`, or one of them after `latency` or `noise`; and the limit. `text` is the
+    /// user's input.
     ///
     /// # Errors
-    /// What is wrong with the left side, in words.
+    /// The error in the left side, as text.
     pub fn new(text: &str, left: &str, below_ns: u64) -> Result<Requirement, String> {
         let wrong = || format!("`{left}` is neither `max` nor a percentile such as p99 or p99.99");
         let words: Vec<&str> = left.split_whitespace().collect();
@@ -70,8 +70,8 @@ impl Requirement {
         })
     }
 
-    /// What of a recording it is about: each series of its kind, by all wake-ups that were due where the file tells how
-    /// late they were, because those that were missed are the late ones.
+    /// The series of a recording that it applies to: each of its kind, by all expected wake-ups if the file states their
+    /// delays, because the missed ones are the late ones.
     pub fn about<'a>(&self, recording: &'a Recording) -> impl Iterator<Item = &'a Series> {
         let kind = self.kind;
         let of_kind = recording
@@ -82,11 +82,11 @@ impl Requirement {
     }
 }
 
-/// What a file says about a requirement.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It holds, as far as a sample of this size can say.
+    /// It holds, as far as a sample of this size can show.
     Held,
     /// It does not.
     Violated,
@@ -97,20 +97,20 @@ pub enum Outcome {
 /// An outcome with its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
-    /// Held or not.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why, in words.
+    /// The reason, as text.
     pub why: String,
 }
 
-/// How many samples a run must have before it can show anything about a quantile: so many that, if the share of samples
-/// above the limit were as large as the requirement still allows, one of them would have been seen with 95 %.
+/// The minimum number of samples for a statement about a quantile: if the share of samples above the limit were as large
+/// as the requirement allows, a run of this size would contain one of them with a probability of 95 %.
 #[must_use]
 pub fn samples_needed(share: f64) -> u64 {
     whole((RISK.ln() / share.ln()).ceil())
 }
 
-/// Judges one series.
+/// Checks one series.
 #[must_use]
 pub fn judge(series: &Series, requirement: &Requirement) -> Judgement {
     let (outcome, why) = match requirement.which {
@@ -190,7 +190,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
             Some((_, value)) => (Outcome::Held, format!("the file states {value} ns")),
         };
     }
-    // The nearest rank: so many samples may be above it.
+    // The nearest rank: the number of samples that may be above it.
     let allowed = total - whole((as_f64(total) * share - 1e-6).ceil()).clamp(1, total);
     let (surely, possibly) = not_below(series, below_ns);
     if surely > allowed {

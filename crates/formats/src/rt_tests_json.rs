@@ -1,5 +1,5 @@
-//! `--json` of cyclictest and oslat (rt-tests), with the keys as they really are: `"cmdline:"`, `"rt_test_version:"`,
-//! and `resolution_in_ns`, which is no resolution but says whether the numbers are nanoseconds.
+//! Reads and writes `--json` of cyclictest and oslat (rt-tests), with their actual keys: `"cmdline:"`, `"rt_test_version:"`,
+//! and `resolution_in_ns`, which is not a resolution but a flag for numbers in nanoseconds.
 
 use crate::cyclictest::SKIPS;
 use crate::error::ReadError;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "cyclictest-json";
 
 #[derive(Deserialize)]
@@ -44,7 +44,7 @@ struct Thread {
     duration: Option<f64>,
 }
 
-/// Whether the beginning of a file is of rt-tests.
+/// Whether the start of a file is of rt-tests.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("\"rt_test_version")
@@ -53,7 +53,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it.
 ///
 /// # Errors
-/// JSON that is broken, with line and column; no thread.
+/// Invalid JSON, with line and column; no thread.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let file: File = document(input)?;
     check_series(file.thread.0.len())?;
@@ -68,7 +68,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         .and_then(|path| path.rsplit('/').next());
     let is_oslat = first.freq.is_some();
     let tool = name.unwrap_or(if is_oslat { "oslat" } else { "cyclictest" });
-    // cyclictest says so, and oslat with -W below a microsecond has decimals.
+    // cyclictest states the unit; oslat with -W below a microsecond has decimals.
     let fine = |thread: &(u64, Thread)| thread.1.histogram.thousandths;
     let unit_ns = match file.resolution_in_ns == 0 && !threads.iter().any(fine) {
         true => 1_000,
@@ -113,7 +113,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// How oslat's rows are to be read.
+/// How to interpret oslat's rows.
 fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows {
     let ends: Vec<u64> = threads
         .iter()
@@ -126,7 +126,7 @@ fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows 
         rule: rule(version, smallest, ends.contains(&width_ns)),
         unit_ns,
         width_ns,
-        // The JSON states none.
+        // The JSON does not state it.
         bias_ns: 0,
     }
 }
@@ -150,7 +150,7 @@ fn series(
     if thread.cycles != Some(0) {
         series.stated.min_ns = thread.min.map(|value| value.saturating_mul(unit_ns));
         series.stated.max_ns = thread.max.map(|value| value.saturating_mul(unit_ns));
-        // oslat's mean is in microseconds whatever its unit.
+        // oslat's mean is always in microseconds.
         let mean_unit_ns = if rows.is_some() { 1_000 } else { unit_ns };
         #[allow(clippy::cast_precision_loss)]
         let mean = thread.avg.map(|value| value * mean_unit_ns as f64);
@@ -177,7 +177,7 @@ fn series(
         }
     }
     series.buckets = tally.buckets();
-    // The file does not tell its overflows, but it tells all cycles.
+    // The file does not state its overflows, but the number of all cycles.
     if !series.buckets.is_empty()
         && let Some(cycles) = thread.cycles
     {
@@ -214,7 +214,7 @@ struct WrittenThread {
     node: i32,
 }
 
-/// Writes it in microseconds, as cyclictest does without `-N`. What the recording does not know is an empty text.
+/// Writes it in microseconds, like cyclictest without `-N`. Unknown text fields are empty.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
@@ -261,7 +261,7 @@ pub fn write(recording: &Recording) -> String {
         resolution_in_ns: 0,
         thread: threads.collect(),
     };
-    // Numbers and text in maps with unique keys cannot fail to become JSON.
+    // Serialising numbers and text in maps with unique keys cannot fail.
     let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();
     text.push('\n');
     text

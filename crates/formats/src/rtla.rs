@@ -1,4 +1,4 @@
-//! `rtla timerlat hist` and `rtla osnoise hist`: one column per CPU, or per CPU and part of the wake-up.
+//! Reads `rtla timerlat hist` and `rtla osnoise hist`: one column per CPU, or per CPU and part of the wake-up.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
@@ -7,14 +7,14 @@ use crate::tally::{Room, Tally, check_series};
 use measure::Level;
 use std::io::BufRead;
 
-/// The minimum of a column without samples: rtla starts from the largest number of 64 bits, and `timerlat hist` printed it
+/// The minimum of an empty column: rtla starts from the largest 64-bit number, and `timerlat hist` printed it
 /// until the kernel's commit 01b05fc0e5f3 of 2024. Newer ones print `-`.
 const UNSET: &str = "18446744073709551615";
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "rtla";
 
-/// Whether the beginning of a file is of rtla.
+/// Whether the start of a file is of rtla.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| kind_of(line).is_some())
@@ -36,7 +36,7 @@ struct Table {
     head: bool,
     rows: Vec<u64>,
     ended: bool,
-    /// The block about all CPUs together that rtla appends since 6.11; it says nothing new.
+    /// The block about all CPUs together, which rtla appends since 6.11; it is redundant.
     all: bool,
     room: Room,
 }
@@ -44,7 +44,7 @@ struct Table {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut table = Table {
         kind: None,
@@ -57,8 +57,8 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         all: false,
         room: Room::new(),
     };
-    // Two passes over the rows would need the whole file; so counts go under the row's own number, and the width of
-    // the buckets is set at the end.
+    // Two passes over the rows would need the whole file. Counts are therefore stored under the row's number, and the width
+    // of the buckets is set at the end.
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         table.take(&line)?;
@@ -96,7 +96,7 @@ impl Table {
             }
             "over" | "count" | "min" | "avg" | "max" if self.all => Ok(()),
             name @ ("over" | "count" | "min" | "avg" | "max") if self.head => self.summary(line, name, &rest),
-            // What rtla says about its own end, as `timerlat hit stop tracing`.
+            // rtla's message at its end, such as `timerlat hit stop tracing`.
             _ if self.ended && first.starts_with(char::is_alphabetic) => Ok(()),
             _ if self.head && !self.ended => self.row(line, first, &rest),
             _ => Err(line.unexpected()),
@@ -232,7 +232,7 @@ impl Table {
     }
 }
 
-/// The series of the columns, with the width of their buckets, which is known at the end.
+/// The series of the columns. The width of their buckets is known only at the end.
 fn of_columns(columns: Vec<(Series, Tally)>, width_ns: u64, from_ns: u64) -> Vec<Series> {
     let finished = columns.into_iter().map(|(mut series, tally)| {
         series.buckets = tally.buckets();
@@ -250,7 +250,7 @@ fn of_columns(columns: Vec<(Series, Tally)>, width_ns: u64, from_ns: u64) -> Vec
     finished.collect()
 }
 
-/// Which columns do not add up, and which have no sample.
+/// Notes for columns that do not add up, and for empty ones.
 fn sums(recording: &mut Recording) {
     let (mut differ, mut silent) = (Vec::new(), Vec::new());
     for series in &recording.series {

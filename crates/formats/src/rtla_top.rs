@@ -1,5 +1,5 @@
-//! `rtla timerlat top`, `rtla osnoise top` and `rtla hwnoise`: one line per CPU with what rtla computed itself, and no
-//! distribution. Without `-q` the table is printed again and again, with codes for a terminal; the last one counts.
+//! Reads `rtla timerlat top`, `rtla osnoise top` and `rtla hwnoise`: one line per CPU with rtla's statistics, without a
+//! distribution. Without `-q` rtla reprints the table, with terminal escape codes; the last table counts.
 //!
 //! Source: `timerlat_top.c` and `osnoise_top.c` of the kernel's `tools/tracing/rtla`.
 
@@ -11,10 +11,10 @@ use measure::Level;
 use std::borrow::Cow;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "rtla-top";
 
-/// Whether the beginning of a file is of it.
+/// Whether the start of a file is of it.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     let has = |is_it: &dyn Fn(&str) -> bool| head.lines().any(|line| is_it(&plain(line)));
@@ -22,10 +22,10 @@ pub fn looks_like(head: &str) -> bool {
         || has(&|line| Table::of_title(line).is_some()) && has(&|line| line.starts_with("CPU Period "))
 }
 
-/// What stands above the columns of timerlat, before the unit.
+/// The text above timerlat's columns, before the unit.
 const UNITS: &str = "IRQ Timer Latency (";
 
-/// A line without the codes that colour it and clear the screen.
+/// Removes colour and clear-screen codes from a line.
 fn plain(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);
@@ -45,7 +45,7 @@ fn plain(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Which of the tools printed a table.
+/// The tool that printed a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
     Timerlat,
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-/// The names of the columns of osnoise behind CPU and period, and how they are called among the facts of a CPU.
+/// The columns of osnoise after CPU and period, and their names among the facts of a CPU.
 const COLUMNS: [&str; 10] = [
     "runtime_us",
     "noise_us",
@@ -95,7 +95,7 @@ struct State {
     unit_ns: Option<u64>,
     duration: Option<String>,
     series: Vec<Series>,
-    /// Of the table before the one that is being read.
+    /// From the table before the current one.
     former: Vec<Series>,
     within: bool,
     stopped: Option<String>,
@@ -104,7 +104,7 @@ struct State {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into a table, with its place. What rtla prints around it is left out.
+/// An invalid line in a table, with its position. Text around tables is ignored.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State::default();
     let mut lines = Lines::of(input);
@@ -154,7 +154,7 @@ impl State {
             return Ok(());
         }
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
-            // The line below the CPUs, all of them together, or what rtla says about its end.
+            // The summary line below the CPUs, or rtla's message at its end.
             self.within = false;
             return Ok(());
         }
@@ -186,7 +186,7 @@ impl State {
             let time = |word: &str| known(word).map(|word| line.time(word, unit_ns)).transpose();
             let mut series = Series::new(Kind::Latency);
             (series.cpu, series.part) = (Some(cpu), Some(part));
-            // The column counts timer interrupts. How often the thread ran is printed nowhere.
+            // The column counts timer interrupts. The number of thread wake-ups is not printed.
             series.stated.count = (part == Part::Irq).then_some(count);
             series.stated.min_ns = time(min)?;
             series.stated.max_ns = time(max)?;
@@ -228,7 +228,7 @@ impl State {
                 "largest_single_noise_us" => {
                     let largest = line.time(word, 1_000)?;
                     series.stated.max_ns = Some(largest).filter(|ns| *ns > 0);
-                    // Nothing at all was above the threshold.
+                    // No sample was above the threshold.
                     series.stated.count = (largest == 0).then_some(0);
                 }
                 _ => {
@@ -245,7 +245,7 @@ impl State {
         let Some(table) = self.table else {
             return Err(ReadError::Nothing("no title of a table"));
         };
-        // A table that was cut right behind its head says less than the one before.
+        // A table truncated right after its head contains less than the one before.
         if self.series.is_empty() {
             self.series = self.former;
         }
@@ -284,7 +284,7 @@ fn known(word: &str) -> Option<&str> {
     Some(word).filter(|word| *word != "-")
 }
 
-/// What such a table can prove, and what not.
+/// Notes on what such a table can prove.
 fn notes(recording: &mut Recording, table: Table, stopped: Option<String>) {
     if let Some(stopped) = stopped {
         let message = format!(

@@ -1,44 +1,44 @@
-//! Statistics of a series from its histogram. Every value is a range: the file does not say where in its bucket a
-//! sample was.
+//! Computes statistics of a series from its histogram. Every value is a range: the file does not state the position of a
+//! sample in its bucket.
 
 use crate::model::Series;
 use serde::Serialize;
 
-/// The quantiles that are computed, as shares.
+/// The computed quantiles, as shares.
 pub const SHARES: [f64; 6] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
-/// Where a value lies.
+/// The range of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Span {
-    /// Not below this.
+    /// The lower limit.
     pub low_ns: u64,
-    /// Not above this; `None` where the file does not tell.
+    /// The upper limit; `None` if the file does not state it.
     pub high_ns: Option<u64>,
 }
 
-/// The value that a share of the samples is not above.
+/// The value that a share of the samples does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantile {
     /// 0 to 1.
     pub share: f64,
-    /// `None` where there are too few samples: less than one would be above it.
+    /// `None` if there are too few samples: less than one would be above it.
     pub value: Option<Span>,
 }
 
-/// What the buckets say.
+/// The statistics from the buckets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Statistics {
     /// Samples in buckets.
     pub in_buckets: u64,
-    /// Arithmetic mean of these, with every sample at the lower end of its bucket.
+    /// Their arithmetic mean, with every sample at the lower end of its bucket.
     pub mean_ns: Option<f64>,
-    /// How much larger the mean can be.
+    /// How much larger the mean may be.
     pub mean_uncertainty_ns: Option<f64>,
-    /// Standard deviation of these.
+    /// Their standard deviation.
     pub stddev_ns: Option<f64>,
     /// Most frequent bucket.
     pub mode: Option<Span>,
-    /// Of all samples, those above the buckets as well.
+    /// Of all samples, including those above the buckets.
     pub quantiles: Vec<Quantile>,
 }
 
@@ -71,8 +71,8 @@ pub fn statistics(series: &Series) -> Statistics {
     }
 }
 
-/// The quantile of all samples, those above the buckets as well; `None` when less than one would be above it, or when
-/// the file does not tell how many were above its buckets.
+/// The quantile of all samples, including those above the buckets; `None` if less than one would be above it, or if
+/// the file does not state how many were above its buckets.
 #[must_use]
 pub fn quantile(series: &Series, share: f64) -> Option<Span> {
     if series.buckets.is_empty() {
@@ -87,8 +87,8 @@ pub fn quantile(series: &Series, share: f64) -> Option<Span> {
     at_rank(series, rank)
 }
 
-/// The quantile as precisely as the file tells it: what the file states itself where it has no complete histogram, or one
-/// with buckets that are wider than a hundredth of the value; else [`quantile`].
+/// The most precise quantile in the file: the stated one if the histogram is incomplete, or has buckets wider than
+/// a hundredth of the value; else [`quantile`].
 #[must_use]
 pub fn best_quantile(series: &Series, share: f64) -> Option<Span> {
     let found = quantile(series, share);
@@ -111,7 +111,7 @@ pub fn best_quantile(series: &Series, share: f64) -> Option<Span> {
     }
 }
 
-/// Samples that are surely, and samples that are possibly, not below a limit: overflows that the file does not place
+/// The numbers of samples that are certainly, and possibly, at or above a limit: overflows without a position
 /// are possible ones.
 #[must_use]
 pub fn not_below(series: &Series, limit_ns: u64) -> (u64, u64) {
@@ -152,7 +152,7 @@ fn at_rank(series: &Series, rank: u64) -> Option<Span> {
     })
 }
 
-/// What samples above the buckets cannot be below, as far as the file tells.
+/// The lower limit of samples above the buckets, as far as it is stated.
 fn floor_of_overflow(series: &Series) -> u64 {
     let above = |bucket: &crate::model::Bucket| bucket.low_ns.saturating_add(bucket.width_ns);
     series
@@ -162,13 +162,13 @@ fn floor_of_overflow(series: &Series) -> u64 {
         .max(series.overflow_from_ns)
 }
 
-/// Mean of the samples in buckets, each at the lower end of its bucket, as the tools themselves compute it.
+/// Mean of the samples in buckets, each at the lower end of its bucket, like the tools' own computation.
 #[must_use]
 pub fn mean_ns(series: &Series) -> Option<f64> {
     mean_of(series, |bucket| as_f64(bucket.low_ns))
 }
 
-/// The mean that the file states, which knows the samples above the buckets as well; else [`mean_ns`].
+/// The stated mean, which includes the samples above the buckets; else [`mean_ns`].
 #[must_use]
 pub fn best_mean_ns(series: &Series) -> Option<f64> {
     series.stated.mean_ns.or_else(|| mean_ns(series))
@@ -199,7 +199,7 @@ pub(crate) fn as_f64(value: u64) -> f64 {
     value as f64
 }
 
-/// A number without its decimals; 0 for what is negative or no number.
+/// The integer part; 0 for negative values and NaN.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn whole(value: f64) -> u64 {
     value.max(0.0) as u64

@@ -1,4 +1,4 @@
-//! `stress-ng --cyclic`: statistics, percentiles, and with `--cyclic-dist` the beginning of the distribution.
+//! Reads `stress-ng --cyclic`: statistics, percentiles, and with `--cyclic-dist` the start of the distribution.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
@@ -8,10 +8,10 @@ use crate::tally::{Room, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "stress-ng";
 
-/// Whether the beginning of a file is of stress-ng's cyclic stressor.
+/// Whether the start of a file is of stress-ng's cyclic stressor.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines()
@@ -24,7 +24,7 @@ struct State {
     tally: Tally,
     room: Room,
     step_ns: Option<u64>,
-    /// Where the last row ends: the next one begins there or behind it.
+    /// The end of the last row: the next one starts there or later.
     end_ns: Option<u64>,
     asked: Option<u64>,
     cut: bool,
@@ -33,7 +33,7 @@ struct State {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State {
         recording: Recording::new(NAME, "stress-ng", 1),
@@ -185,7 +185,7 @@ mod tests {
         let wide = format!("{head}{}{}", interval(5_000), row(60_000));
         assert!(read(&mut format!("{wide}{}", row(65_000)).as_bytes()).is_ok());
         assert!(read(&mut format!("{wide}{}", row(64_999)).as_bytes()).is_err());
-        // A second table with a shorter interval begins behind the last row as well.
+        // A second table with a shorter interval also starts after the last row.
         assert!(read(&mut format!("{wide}{}{}", interval(10), row(60_010)).as_bytes()).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! sysjitter's raw files (`--raw PREFIX`, one per core): every gap above the threshold with its time.
+//! Reads sysjitter's raw files (`--raw PREFIX`, one per core): every gap above the threshold with its time.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::Lines;
@@ -7,19 +7,19 @@ use crate::tally::{Room, Spikes, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "sysjitter";
 
-/// Whether the beginning of a file is of sysjitter.
+/// Whether the start of a file is of sysjitter.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("# cpu_mhz:")) && head.contains("# n_interruptions:")
 }
 
-/// Reads it. A row is time (ns), distance to the gap before (us), and the gap in cycles and in nanoseconds.
+/// Reads it. A row is time (ns), distance to the previous gap (us), and the gap in cycles and in nanoseconds.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "sysjitter", 1);
     let mut series = Series::new(Kind::Noise);

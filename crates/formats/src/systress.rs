@@ -1,5 +1,5 @@
-//! systress's text file: rows of microseconds and occurrences, then its summary. Rows that an article left out (`[...]`)
-//! are read as what they are: left out.
+//! Reads and writes systress's text file: rows of microseconds and occurrences, then its summary. Rows that an article
+//! left out (`[...]`) are read as omitted rows.
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
@@ -12,15 +12,15 @@ use measure::{Level, Measurement};
 use std::fmt::Write as _;
 use std::io::BufRead;
 
-/// Its name in our list.
+/// The name of the format.
 pub(crate) const NAME: &str = "systress";
 
 const UNIT_NS: u64 = 1_000;
 
-/// Rows that we write at most; what is longer is outside of the histogram, as it is in systress.
+/// The maximum number of rows that we write; larger values overflow the histogram, as in systress.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// Whether the beginning of a file is of systress.
+/// Whether the start of a file is of systress.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     let first = head
@@ -44,10 +44,10 @@ struct State {
     gap: bool,
 }
 
-/// Reads it; several files one after the other are several threads.
+/// Reads it; several concatenated files are several threads.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State {
         recording: Recording::new(NAME, "systress", UNIT_NS),
@@ -152,7 +152,7 @@ impl State {
         let found = series.in_buckets();
         let label = series.label();
         if let Some(inside) = inside.filter(|inside| *inside != found) {
-            // Nothing says where the missing ones are, so no quantile can be told.
+            // The positions of the missing samples are unknown, so no quantile can be computed.
             series.overflow = None;
             let (level, id) = match self.gap {
                 true => (Level::Warning, "rows_omitted"),
@@ -167,7 +167,7 @@ impl State {
     }
 }
 
-/// Writes every thread as systress writes its file, one after the other.
+/// Writes every thread as a systress file, one after the other.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
@@ -180,8 +180,8 @@ pub fn write(recording: &Recording) -> String {
     text
 }
 
-/// The file of one described timer thread: its index, and the rows from 0 to the size of its histogram, whatever was
-/// measured.
+/// The file of one described timer thread: its index, and all rows from 0 to the size of its histogram, including
+/// empty ones.
 #[must_use]
 pub fn systress_file(measurement: Measurement, index: u32, size: Option<Nanos>) -> String {
     let Some(size) = size else {
@@ -197,7 +197,7 @@ pub fn systress_file(measurement: Measurement, index: u32, size: Option<Nanos>) 
     text
 }
 
-/// The number of the thread that a series is of: series of one kind are in the order of their threads.
+/// The thread number of a series: series of one kind are in the order of their threads.
 fn tid(recording: &Recording, place: usize) -> u32 {
     let Some(own) = &recording.own else { return 0 };
     let noise = recording.kind() == Kind::Noise;
@@ -208,7 +208,7 @@ fn tid(recording: &Recording, place: usize) -> u32 {
     threads.nth(place).and_then(|thread| thread.tid).unwrap_or(0)
 }
 
-/// Rows from 0 to the last, and the summary; what is above the last row is in the first half of the summary only.
+/// Rows from 0 to the last, and the summary; samples above the last row are only in the first half of the summary.
 fn table(text: &mut String, series: &Series, index: usize, tid: u32, last: Option<u64>) {
     let mut buckets = series.buckets.iter().peekable();
     let mut inside = series.clone();

@@ -1,23 +1,23 @@
-//! Buckets and spikes as they are gathered from a file, with limits that keep hostile files from eating the memory.
+//! Collects buckets and spikes from a file, with limits so that hostile files cannot exhaust memory.
 
 use crate::error::ReadError;
 use crate::model::{Bucket, Spike};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Non-empty buckets of one file; cyclictest itself has at most so many.
+/// The maximum number of non-empty buckets in one file, which is cyclictest's own limit.
 pub(crate) const MOST_BUCKETS: u64 = 1_000_000;
 
-/// Threads, CPUs or columns of one file.
+/// The maximum number of threads, CPUs or columns in one file.
 pub(crate) const MOST_SERIES: u64 = 1 << 14;
 
-/// Quantiles that are kept of what a file states.
+/// The maximum number of stated quantiles.
 pub(crate) const MOST_QUANTILES: usize = 4_096;
 
-/// Spikes that are kept of one series: the longest.
+/// The maximum number of spikes per series: the longest are kept.
 pub(crate) const SPIKES_KEPT: usize = 10_000;
 
-/// How many non-empty buckets a file may still have.
+/// The number of non-empty buckets that a file may still add.
 pub(crate) struct Room(u64);
 
 impl Room {
@@ -50,7 +50,7 @@ pub(crate) fn check_series(count: usize) -> Result<(), ReadError> {
 pub(crate) struct Tally(BTreeMap<u64, Bucket>);
 
 impl Tally {
-    /// Adds samples; false when the sum does not fit.
+    /// Adds samples; false if the sum overflows.
     pub(crate) fn add(
         &mut self,
         low_ns: u64,
@@ -78,8 +78,8 @@ impl Tally {
         Ok(true)
     }
 
-    /// Adds one sample that the file gives exactly. Above 16,384 units values that differ by less than 1/8192 share a
-    /// bucket, so that no run is too long for the memory.
+    /// Adds one exact sample. Above 16,384 units, values that differ by less than 1/8192 share a bucket, so that no run
+    /// exhausts memory.
     pub(crate) fn add_exact(&mut self, units: u64, unit_ns: u64, room: &mut Room) -> Result<bool, ReadError> {
         let step = 1_u64 << units.checked_ilog2().unwrap_or(0).saturating_sub(13);
         let (Some(low), Some(width)) = (
@@ -113,7 +113,7 @@ impl Spikes {
         }
     }
 
-    /// How many there were.
+    /// The total number of samples.
     pub(crate) fn seen(&self) -> u64 {
         self.seen
     }
@@ -124,7 +124,7 @@ impl Spikes {
         self.kept.truncate(SPIKES_KEPT);
     }
 
-    /// In order of time.
+    /// Sorted by time.
     pub(crate) fn in_order(mut self) -> Vec<Spike> {
         if self.kept.len() > SPIKES_KEPT {
             self.cut();

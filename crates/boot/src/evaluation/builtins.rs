@@ -1,4 +1,4 @@
-//! Simple commands: assignments, and the few builtins that files of settings use. Other programs change no variable.
+//! Runs simple commands: assignments and the few builtins in configuration files. Other programs change no variable.
 
 use super::conditions::{self, Argument};
 use super::expansion::{too_long, unset_reason};
@@ -7,7 +7,7 @@ use super::syntax::{Assign, Joining, SimpleCommand};
 use super::word::{PieceContent, Quoting, ShellWord, WordPiece, bare, is_name_letter};
 use super::{Dialect, MOST_NESTED, MOST_VALUE, ShellSetting, ShellValue, Uncomputed};
 
-/// Builtins that change variables, end the file or run other code, in ways that are not evaluated here.
+/// Builtins that change variables, end the file or run other code, in ways that cannot be evaluated here.
 const BUILTINS: &[&str] = &[
     "alias",
     "bg",
@@ -58,7 +58,7 @@ const BUILTINS: &[&str] = &[
     "wait",
 ];
 
-/// Variables with a meaning of their own for the shell.
+/// Variables with a special meaning for the shell.
 const SPECIAL: &[&str] = &[
     "CDPATH",
     "DIRSTACK",
@@ -177,7 +177,7 @@ impl Interpreter<'_> {
         Ok(status)
     }
 
-    /// The value that an assignment gives.
+    /// The value that an assignment yields.
     pub(super) fn assigned(&mut self, assign: &Assign) -> Result<ShellValue, Uncomputed> {
         let value = self.value(&assign.word, assign.line);
         if assign.joining == Joining::Replaces {
@@ -244,7 +244,7 @@ impl Interpreter<'_> {
     pub(super) fn test(&self, name: &str, words: &[ShellWord]) -> Result<Success, Uncomputed> {
         let mut arguments: Vec<Argument> = Vec::new();
         for word in words {
-            // An expansion without quotes may be no argument at all, or several.
+            // An unquoted expansion may yield no argument, or several.
             let whole = word.iter().all(|piece| {
                 piece.quoting == Quoting::Quoted || matches!(piece.content, PieceContent::Literal(_))
             });
@@ -350,7 +350,7 @@ fn is_name(text: &str) -> bool {
             .all(|(at, letter)| is_name_letter(letter, at))
 }
 
-/// Whether a word is one text in quotes that is no option.
+/// Whether a word is one quoted text that is not an option.
 fn is_quoted_text(word: &ShellWord) -> bool {
     let mut texts = word.iter().map(|piece| match &piece.content {
         PieceContent::Literal(text) => Some(text.as_str()),
@@ -360,7 +360,7 @@ fn is_quoted_text(word: &ShellWord) -> bool {
     first.flatten().is_some_and(|text| !text.starts_with('-'))
 }
 
-/// Whether a word has the value of a variable in it.
+/// Whether a word contains the value of a variable.
 fn names(word: &[WordPiece], name: &str) -> bool {
     word.iter().any(|piece| match &piece.content {
         PieceContent::Variable(expansion) => {

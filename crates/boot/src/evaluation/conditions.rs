@@ -1,13 +1,13 @@
-//! Commands that are conditions: `[`, `test`, and those whose outcome is fixed.
+//! Evaluates commands that are conditions: `[`, `test`, and commands with a fixed result.
 
 use super::{Dialect, Outside};
 use crate::tree::FileKind;
 
-/// An argument as far as it is known.
+/// An argument, if known.
 pub type Argument = Option<String>;
 
-/// Whether `test` succeeds with these arguments; `None` where that is not known here (numbers, `-a`, `-o`, files
-/// that cannot be looked at).
+/// Whether `test` succeeds with these arguments; `None` if that is unknown here (numbers, `-a`, `-o`, files
+/// that cannot be inspected).
 pub fn test(arguments: &[Argument], dialect: Dialect, outside: &Outside) -> Option<bool> {
     match arguments {
         [] => Some(false),
@@ -40,8 +40,8 @@ pub fn test(arguments: &[Argument], dialect: Dialect, outside: &Outside) -> Opti
     }
 }
 
-/// A test of a file, as root sees it: root reads every file, and enters every directory. Relative paths and those that
-/// depend on how the system resolves them are not known.
+/// Tests a file as root: root can read every file and enter every directory. Relative paths, and paths whose
+/// resolution depends on the system, are unknown.
 fn file(operator: &str, path: &str, outside: &Outside) -> Option<bool> {
     if path.is_empty() {
         return Some(false);

@@ -1,4 +1,4 @@
-//! What words stand for: values of assignments, arguments of commands, patterns of `case`.
+//! Expands words: values of assignments, arguments of commands, patterns of `case`.
 
 use super::interpreter::Interpreter;
 use super::pattern::{self, PatternPart};
@@ -7,11 +7,11 @@ use super::word::{
 };
 use super::{MOST_VALUE, ShellValue, Uncomputed};
 
-/// Letters that split a value or make it a pattern where no quotes are around it.
+/// Characters that split an unquoted value or make it a pattern.
 const SPLITTING: &[char] = &[' ', '\t', '\n', '*', '?', '[', '\\', '~', '{'];
 
 impl Interpreter<'_> {
-    /// Whether a pattern matches; `None` for a bracket, and for what depends on the letters of a locale.
+    /// Whether a pattern matches; `None` for brackets, and for matches that depend on the locale.
     pub(super) fn is_match(&self, pattern: &ShellWord, text: &str) -> Option<bool> {
         let mut parts = Vec::new();
         for piece in pattern {
@@ -34,7 +34,7 @@ impl Interpreter<'_> {
         text.is_ascii().then(|| pattern::matches(&parts, &letters))
     }
 
-    /// The value of a word behind `=`, which is neither split nor a pattern.
+    /// The value of a word after `=`, which is not split and is not a pattern.
     pub(super) fn value(&self, word: &ShellWord, line: usize) -> ShellValue {
         let mut text = String::new();
         for piece in word {
@@ -67,7 +67,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// What an expansion gives; `None` where that is not known.
+    /// The result of an expansion; `None` if unknown.
     pub(super) fn expand(&self, expansion: &Expansion) -> Option<String> {
         let value = match self.variables.values.get(&expansion.name)? {
             ShellValue::Text(text) => Some(text.clone()),
@@ -107,7 +107,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// An argument of a command, which is split and a pattern where it is without quotes.
+    /// An argument of a command. Unquoted, it is split and is a pattern.
     pub(super) fn argument(&self, word: &ShellWord) -> Option<String> {
         for piece in word.iter().filter(|piece| piece.quoting == Quoting::Bare) {
             let text = match &piece.content {
@@ -125,7 +125,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Why a variable that no file sets has no known value.
+/// Why a variable that no file sets is unknown.
 pub(super) fn unset_reason(name: &str) -> String {
     format!("`${name}` is set in none of the files, so its value comes from elsewhere")
 }

@@ -1,4 +1,4 @@
-//! Runs the commands of a file on a table of variables. Where it is not known whether a command runs, the variables that it
+//! Runs the commands of a file on a table of variables. If it is unknown whether a command runs, the variables that it
 //! sets are unknown from there on.
 
 use super::reader::ShellReader;
@@ -6,16 +6,16 @@ use super::syntax::{AndOr, Joint, List, Pipeline, Sense, ShellCommand, parse};
 use super::word::{ShellWord, bare};
 use super::{Dialect, MOST_COMMANDS, MOST_FILE, Outside, ShellFile, ShellValue, ShellVariables, Uncomputed};
 
-/// Commands that cannot fail in a way that matters, although their status is not computed.
+/// Commands whose failure cannot matter, although their status is not computed.
 const HARMLESS: &[&str] = &["echo", "printf", ".", "source"];
 
-/// Evaluates files one after the other, as a shell that reads them with `.`.
+/// Evaluates files in order, like a shell that reads them with `.`.
 ///
-/// `unset` names the variables that are not set before the first file: any other that no file sets may come from outside,
-/// so it is unknown. `outside` answers what they ask of other files.
+/// `unset` lists the variables that are unset before the first file. Any other variable that no file sets may come from
+/// the environment, so it is unknown. `outside` answers queries about other files.
 ///
 /// # Errors
-/// The first command that is not evaluated here.
+/// The first command that cannot be evaluated here.
 pub fn evaluate(
     files: &[ShellFile],
     unset: &[&str],
@@ -43,24 +43,24 @@ pub fn evaluate(
 pub(super) struct Interpreter<'a> {
     pub(super) variables: ShellVariables,
     pub(super) dialect: Dialect,
-    /// What they may ask of other files.
+    /// Answers queries about other files.
     pub(super) outside: &'a Outside<'a>,
     /// The files that are being read, the innermost last.
     pub(super) files: Vec<String>,
-    /// How many commands and files there were until now.
+    /// The number of commands and files so far.
     pub(super) commands: usize,
 }
 
 /// Whether a command runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Certainty {
-    /// It does.
+    /// Yes.
     Runs,
-    /// That is not known.
+    /// Unknown.
     MayRun,
 }
 
-/// The exit status as far as it is known: success or failure.
+/// The exit status, if known: success or failure.
 pub(super) type Success = Option<bool>;
 
 impl Interpreter<'_> {
@@ -71,7 +71,7 @@ impl Interpreter<'_> {
         }
         let list = parse(path, text)?;
         self.files.push(path.to_owned());
-        // The status of `.` is that of the last command, also where that is a list such as `[ -n "$A" ] && B=1`.
+        // The status of `.` is that of the last command, even for a list such as `[ -n "$A" ] && B=1`.
         if let (Some(false), Some(last)) = (self.statements(&list, Certainty::Runs)?, list.last()) {
             return self.refuse(
                 last.first.line,
@@ -94,7 +94,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Commands whose status nobody asks for: the program that reads the file stops where one fails (`set -e`).
+    /// Commands whose status is not checked: the program that reads the file stops if one fails (`set -e`).
     pub(super) fn statements(&mut self, list: &List, certainty: Certainty) -> Result<Success, Uncomputed> {
         let mut status = Some(true);
         for one in list {

@@ -1,19 +1,19 @@
-//! Patterns of `case`: letters, `*` and `?`.
+//! Matches patterns of `case`: characters, `*` and `?`.
 
 /// A part of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternPart {
-    /// This letter.
+    /// This character.
     Letter(char),
-    /// Any one letter (`?`).
+    /// Any one character (`?`).
     One,
-    /// Any letters, or none (`*`).
+    /// Any characters, or none (`*`).
     Any,
 }
 
-/// Whether a whole text is as a pattern says.
+/// Whether the whole text matches the pattern.
 pub fn matches(pattern: &[PatternPart], text: &[char]) -> bool {
-    // The place of the last `*`, and how much of the text it has taken.
+    // The position of the last `*`, and how much of the text it has matched.
     let mut star: Option<(usize, usize)> = None;
     let (mut at, mut part) = (0, 0);
     while at < text.len() {

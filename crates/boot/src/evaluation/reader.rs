@@ -1,8 +1,8 @@
-//! A place in a shell file. A backslash before a line end joins two lines in every word, so it is dropped here, once.
+//! Reads a shell file character by character. A backslash before a line end joins two lines in every word; it is dropped here.
 
 use super::{MOST_NESTED, Uncomputed};
 
-/// A file that is read from front to back.
+/// A file that is read from start to end.
 #[derive(Clone)]
 pub struct ShellReader<'a> {
     path: &'a str,
@@ -13,7 +13,7 @@ pub struct ShellReader<'a> {
 }
 
 impl<'a> ShellReader<'a> {
-    /// A reader at the beginning.
+    /// A reader at the start.
     pub fn new(path: &'a str, text: &'a str) -> ShellReader<'a> {
         ShellReader {
             path,
@@ -24,7 +24,7 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// A reader of a text that stands here, as deep as this one.
+    /// A reader of a nested text, at the same depth as this one.
     pub fn inside<'b>(&self, text: &'b str) -> ShellReader<'b>
     where
         'a: 'b,
@@ -47,7 +47,7 @@ impl<'a> ShellReader<'a> {
         matches!(ahead.peek(), Some('<' | '>'))
     }
 
-    /// The next letter. Joined lines are one.
+    /// The next character. Joined lines count as one.
     pub fn peek(&mut self) -> Option<char> {
         while self.rest().starts_with("\\\n") {
             self.at += 2;
@@ -56,18 +56,18 @@ impl<'a> ShellReader<'a> {
         self.raw_peek()
     }
 
-    /// The next letter, and the reader behind it. Joined lines are one.
+    /// The next character, and the reader after it. Joined lines count as one.
     pub fn next(&mut self) -> Option<char> {
         self.peek()?;
         self.raw_next()
     }
 
-    /// The next letter as it is in the file.
+    /// The next raw character of the file.
     pub fn raw_peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// The next letter as it is in the file, and the reader behind it.
+    /// The next raw character of the file, and the reader after it.
     pub fn raw_next(&mut self) -> Option<char> {
         let letter = self.raw_peek()?;
         self.at += letter.len_utf8();
@@ -75,12 +75,12 @@ impl<'a> ShellReader<'a> {
         Some(letter)
     }
 
-    /// Whether this text follows, as it is in the file.
+    /// Whether this raw text follows.
     pub fn starts_with(&self, text: &str) -> bool {
         self.rest().starts_with(text)
     }
 
-    /// Takes the next letter where it is this one.
+    /// Consumes the next character if it is this one.
     pub fn take(&mut self, letter: char) -> bool {
         let there = self.peek() == Some(letter);
         if there {
@@ -89,21 +89,21 @@ impl<'a> ShellReader<'a> {
         there
     }
 
-    /// Goes over spaces and tabs.
+    /// Skips spaces and tabs.
     pub fn skip_blanks(&mut self) {
         while matches!(self.peek(), Some(' ' | '\t')) {
             self.raw_next();
         }
     }
 
-    /// Goes over a comment, up to its line end.
+    /// Skips a comment, up to its line end.
     pub fn skip_comment(&mut self) {
         if self.raw_peek() == Some('#') {
             self.at += self.rest().find('\n').unwrap_or(self.rest().len());
         }
     }
 
-    /// Goes one level deeper into expansions.
+    /// Enters an expansion.
     pub fn enter(&mut self) -> Result<(), Uncomputed> {
         self.depth += 1;
         match self.depth > MOST_NESTED {
@@ -112,22 +112,22 @@ impl<'a> ShellReader<'a> {
         }
     }
 
-    /// Comes back from there.
+    /// Leaves an expansion.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// The line of the next letter, from 1.
+    /// The line of the next character, from 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// A refusal of what is here.
+    /// Refuses the construct at this position.
     pub fn refuse(&self, why: impl Into<String>) -> Uncomputed {
         self.refuse_at(self.line(), why)
     }
 
-    /// A refusal of what began on a line.
+    /// Refuses a construct that started on this line.
     pub fn refuse_at(&self, line: usize, why: impl Into<String>) -> Uncomputed {
         Uncomputed {
             path: self.path.to_owned(),

@@ -1,11 +1,11 @@
-//! Commands of a shell, as far as files of settings have them: assignments, `if`, `case`, `&&`, `||` and simple commands.
+//! Parses the shell commands found in configuration files: assignments, `if`, `case`, `&&`, `||` and simple commands.
 //! Loops, functions, pipes, subshells and here-documents are refused.
 
 use super::reader::ShellReader;
 use super::word::{ShellWord, bare, is_name_letter, word};
 use super::{MOST_NESTED, Uncomputed};
 
-/// Commands one after the other.
+/// A sequence of commands.
 pub type List = Vec<AndOr>;
 
 /// Commands joined by `&&` and `||`.
@@ -37,12 +37,12 @@ pub struct Pipeline {
     pub line: usize,
 }
 
-/// What `!` does to a status.
+/// The effect of `!` on a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
-    /// It stays.
+    /// Unchanged.
     Plain,
-    /// It is turned round.
+    /// Inverted.
     Negated,
 }
 
@@ -51,7 +51,7 @@ pub enum Sense {
 pub enum ShellCommand {
     /// Assignments and words.
     Simple(SimpleCommand),
-    /// Conditions with what runs where one holds, and what runs where none does.
+    /// Conditions, each with the commands that run if it holds, and the commands that run if none holds.
     If(Vec<(List, List)>, List),
     /// A word, and for each branch its patterns and commands.
     Case(ShellWord, Vec<(Vec<ShellWord>, List)>),
@@ -64,7 +64,7 @@ pub struct SimpleCommand {
     pub assignments: Vec<Assign>,
     /// The name of the command and its arguments.
     pub words: Vec<ShellWord>,
-    /// Whether its input or output goes elsewhere.
+    /// Whether its input or output is redirected.
     pub redirected: bool,
 }
 
@@ -73,24 +73,24 @@ pub struct SimpleCommand {
 pub struct Assign {
     /// The variable.
     pub name: String,
-    /// What happens to the value that it has.
+    /// The effect on the former value.
     pub joining: Joining,
-    /// The new value, or what is added.
+    /// The new value, or the part that is added.
     pub word: ShellWord,
     /// Its line, from 1.
     pub line: usize,
 }
 
-/// What an assignment does with the former value.
+/// The effect of an assignment on the former value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joining {
-    /// It is replaced.
+    /// Replaces it.
     Replaces,
-    /// It stays, and the word follows with nothing between (`+=`).
+    /// Appends the word directly to it (`+=`).
     Appends,
 }
 
-/// Words that begin or end something that is not evaluated.
+/// Words that start or end a construct that is not evaluated.
 const REFUSED: &[&str] = &[
     "for", "while", "until", "do", "done", "{", "}", "in", "function", "select", "time", "coproc", "[[", "]]",
 ];
@@ -114,7 +114,7 @@ pub fn parse(path: &str, text: &str) -> Result<List, Uncomputed> {
     }
 }
 
-/// Goes over blanks, line ends and comments.
+/// Skips blanks, line ends and comments.
 fn skip_lines(reader: &mut ShellReader) {
     loop {
         reader.skip_blanks();
@@ -128,7 +128,7 @@ fn skip_lines(reader: &mut ShellReader) {
     }
 }
 
-/// The letters of the next word, where they may be a reserved word. The reader stays.
+/// The characters of the next word if it may be a reserved word. The reader does not move.
 fn reserved(reader: &mut ShellReader) -> Option<String> {
     let mut ahead = reader.clone();
     let word = word(&mut ahead).ok()?;
@@ -202,7 +202,7 @@ fn pipeline(reader: &mut ShellReader, depth: usize) -> Result<Pipeline, Uncomput
     Ok(Pipeline { sense, command, line })
 }
 
-/// Takes the reserved word that has to follow.
+/// Consumes the required reserved word.
 fn expect(reader: &mut ShellReader, expected: &str) -> Result<(), Uncomputed> {
     skip_lines(reader);
     match reserved(reader).as_deref() == Some(expected) {
@@ -239,7 +239,7 @@ fn if_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Un
     }
 }
 
-/// A list with at least one command, as `if` demands it.
+/// A list with at least one command, as `if` requires.
 fn filled(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
     let found = list(reader, depth + 1)?;
     match found.is_empty() {
@@ -351,7 +351,7 @@ fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), U
     Ok(())
 }
 
-/// An assignment, where one follows.
+/// An assignment, if one follows.
 fn assign(reader: &mut ShellReader) -> Result<Option<Assign>, Uncomputed> {
     let mut ahead = reader.clone();
     let mut name = String::new();

@@ -1,5 +1,5 @@
-//! Words of a shell: quotes, escapes and expansions. What has an effect besides its value, or is read differently by shells,
-//! is refused.
+//! Parses words of a shell: quotes, escapes and expansions. Words with side effects, and words that shells parse
+//! differently, are refused.
 
 mod substitution;
 
@@ -10,69 +10,69 @@ use substitution::{End, commands};
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WordPiece {
-    /// What it is.
+    /// Its kind.
     pub content: PieceContent,
-    /// Whether quotes keep it together.
+    /// Whether it is quoted.
     pub quoting: Quoting,
 }
 
 /// Whether a piece is subject to splitting and patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoting {
-    /// It is in quotes, or behind a backslash.
+    /// In quotes, or after a backslash.
     Quoted,
-    /// It is not.
+    /// Unquoted.
     Bare,
 }
 
-/// What a piece stands for.
+/// The kind of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PieceContent {
-    /// This text.
+    /// Literal text.
     Literal(String),
     /// The value of a variable.
     Variable(Expansion),
-    /// Something that is not known here, with the reason.
+    /// An unknown value, with the reason.
     Unknown(String),
     /// The output of a command, whose exit status becomes that of the assignment.
     Output,
 }
 
-/// `$NAME`, or `${NAME...}` with another text where the variable is set, or is not.
+/// `$NAME`, or `${NAME...}` with an alternative text if the variable is set or unset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     /// The variable.
     pub name: String,
-    /// The other text.
+    /// The alternative text.
     pub other: Option<Other>,
 }
 
-/// The text in place of a value.
+/// The text that replaces a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
-    /// When it is taken.
+    /// When it is used.
     pub taken: TakenWhen,
-    /// Whether an empty value counts as none (`:-`, `:+`).
+    /// Whether an empty value counts as unset (`:-`, `:+`).
     pub empty: EmptyCounts,
     /// The pieces of the text.
     pub pieces: Vec<WordPiece>,
 }
 
-/// When the other text is taken.
+/// When the alternative text is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakenWhen {
-    /// Where the variable has no value (`-`).
+    /// If the variable is unset (`-`).
     Without,
-    /// Where it has one (`+`).
+    /// If it is set (`+`).
     With,
 }
 
-/// What an empty value counts as.
+/// How an empty value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyCounts {
-    /// As no value.
+    /// As unset.
     AsUnset,
-    /// As a value.
+    /// As set.
     AsSet,
 }
 
@@ -81,7 +81,7 @@ pub type ShellWord = Vec<WordPiece>;
 
 const OUTPUT: &str = "its value is the output of a command";
 
-/// Reads a word up to a blank, a line end or an operator. An empty word is no word.
+/// Parses a word up to a blank, a line end or an operator. Empty input is not a word.
 pub fn word(reader: &mut ShellReader) -> Result<ShellWord, Uncomputed> {
     let mut pieces = Vec::new();
     loop {
@@ -107,7 +107,7 @@ pub fn word(reader: &mut ShellReader) -> Result<ShellWord, Uncomputed> {
     }
 }
 
-/// A word that is nothing but letters without quotes.
+/// A word that consists of unquoted characters only.
 pub fn bare(word: &ShellWord) -> Option<&str> {
     match word.as_slice() {
         [
@@ -120,7 +120,7 @@ pub fn bare(word: &ShellWord) -> Option<&str> {
     }
 }
 
-/// Whether a letter can be in a name, at its beginning or later.
+/// Whether a character is valid in a name, at its start or later.
 pub fn is_name_letter(letter: char, length: usize) -> bool {
     letter == '_' || letter.is_ascii_alphabetic() || (length > 0 && letter.is_ascii_digit())
 }
@@ -193,7 +193,7 @@ fn double(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomp
     }
 }
 
-/// What begins with `$`.
+/// Parses what starts with `$`.
 fn dollar(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
     reader.enter()?;
     let piece = expansion(reader, quoting)?;
@@ -251,11 +251,11 @@ fn name(reader: &mut ShellReader) -> Result<String, Uncomputed> {
     Ok(name)
 }
 
-/// The inside of `${...}`.
+/// Parses the inside of `${...}`.
 fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Uncomputed> {
     let name = name(reader)?;
     if name.is_empty() {
-        // `${#NAME}`, `${1}`, `${@}`: no effect but the value.
+        // `${#NAME}`, `${1}`, `${@}`: no side effect.
         let simple = plain_until_brace(reader)?;
         let is_name = |text: &str| !text.is_empty() && text.chars().all(|letter| is_name_letter(letter, 1));
         let known = is_name(&simple)
@@ -312,7 +312,7 @@ fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Un
     Ok(PieceContent::Variable(Expansion { name, other }))
 }
 
-/// Letters up to `}`, without anything that a shell reads otherwise.
+/// Characters up to `}`, without any that a shell treats specially.
 fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
     let mut text = String::new();
     loop {
@@ -326,7 +326,7 @@ fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
     }
 }
 
-/// Goes over a command between backticks, which end at the first backtick without a backslash.
+/// Skips a command between backticks. It ends at the first backtick without a backslash.
 fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
     let start = reader.clone();
     reader.raw_next();
@@ -335,7 +335,7 @@ fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
         match reader.raw_next() {
             None => return Err(start.refuse("a backtick that is not closed")),
             Some('`') => break,
-            // Which backslashes are taken away depends on what follows and on quotes around it.
+            // Which backslashes are removed depends on the next character and the surrounding quotes.
             Some('\\') => return Err(start.refuse("a backslash between backticks")),
             Some('"') if quoting == Quoting::Quoted => {
                 return Err(start.refuse("a double quote between backticks that are in double quotes"));
@@ -350,7 +350,7 @@ fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
     })
 }
 
-/// Why the output of a command has no known value.
+/// Why the output of a command is unknown.
 pub fn output_reason() -> String {
     OUTPUT.to_owned()
 }

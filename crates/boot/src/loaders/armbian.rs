@@ -1,4 +1,4 @@
-//! Armbian and those that have its script (Orange Pi, DietPi): U-Boot adds `extraargs` of the environment file to the line.
+//! Supports Armbian and derivatives with its script (Orange Pi, DietPi): U-Boot appends `extraargs` of the environment file.
 
 use super::{
     Adds, Entry, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run, variable,
@@ -7,7 +7,7 @@ use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
 
-/// The environment file under its names: Armbian's, Orange Pi's, DietPi's (there also beside the firmware).
+/// The names of the environment file: Armbian's, Orange Pi's, DietPi's (the latter also next to the firmware).
 const PATHS: &[&str] = &[
     "/boot/armbianEnv.txt",
     "/boot/orangepiEnv.txt",

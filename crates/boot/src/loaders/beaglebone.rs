@@ -1,4 +1,4 @@
-//! BeagleBone and its kin: U-Boot takes `cmdline` of `/boot/uEnv.txt` into the boot line.
+//! Supports BeagleBone and compatible boards: U-Boot adds `cmdline` of `/boot/uEnv.txt` to the boot line.
 
 use super::{
     Adds, Entry, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run, variable,

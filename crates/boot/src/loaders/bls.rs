@@ -1,4 +1,4 @@
-//! Files of the Boot Loader Specification: one key and its value on each line, `options` as often as somebody likes.
+//! Parses files of the Boot Loader Specification: one key and value per line, with any number of `options`.
 
 use crate::line::{Gather, Line, Slot};
 use crate::releases::{is_release, is_rescue_line, of_image};
@@ -6,8 +6,8 @@ use crate::tree::{self, Tree};
 use crate::{BootError, Edit, Entry, Writing};
 use std::ops::Range;
 
-/// What our own copies of entries have in their names. A `~` sorts below the end of a name for systemd-boot and for
-/// GRUB's `blscfg`, so that a copy stands behind what it is a copy of and does not become the default.
+/// The marker in the names of our own copies. A `~` sorts below the end of a name for systemd-boot and for
+/// GRUB's `blscfg`, so that a copy sorts after its original and does not become the default.
 pub const COPY: &str = "~quietcore-";
 
 /// One line of an entry file.
@@ -15,11 +15,11 @@ pub const COPY: &str = "~quietcore-";
 pub struct Field {
     /// The key, as written.
     pub key: String,
-    /// Its value, without blanks before it and without the line end, in bytes.
+    /// Its value, without leading blanks and the line end, in bytes.
     pub range: Range<usize>,
 }
 
-/// The keys and values of an entry file; comments and what has no value are left out.
+/// The keys and values of an entry file, without comments and keys that have no value.
 #[must_use]
 pub fn fields(text: &str) -> Vec<Field> {
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub fn fields(text: &str) -> Vec<Field> {
     found
 }
 
-/// The value of a key, the last one; `options` are all of them, joined.
+/// The last value of a key; all `options` are joined.
 #[must_use]
 pub fn value(text: &str, key: &str) -> Option<String> {
     let all: Vec<&str> = fields(text)
@@ -55,7 +55,7 @@ pub fn value(text: &str, key: &str) -> Option<String> {
     }
 }
 
-/// Entry files in a directory, without our own copies; with paths.
+/// Paths of the entry files in a directory, without our own copies.
 #[must_use]
 pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
     let names = tree.names(dir).into_iter();
@@ -65,10 +65,10 @@ pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
         .collect()
 }
 
-/// The line of an entry file; an entry without `options` gets a place for them at its end.
+/// The line of an entry file. An entry without `options` gets a slot for them at its end.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
@@ -109,8 +109,8 @@ pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
     })
 }
 
-/// The release that an entry file starts: its `version`, else what the path of its kernel says. `None` for one for rescue, and
-/// where neither says it.
+/// The release that an entry file starts: its `version`, else the release in its kernel's path. `None` for a rescue entry, and
+/// if neither has one.
 #[must_use]
 pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
     let text = tree::look(tree, path)?;
@@ -125,10 +125,10 @@ pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
     version.or_else(|| of_image(&kernel).map(str::to_owned))
 }
 
-/// A copy of an entry file under another name and title, with another line where one is given.
+/// Copies an entry file under another name and title, optionally with another line.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn copy(tree: &dyn Tree, path: &str, what: &str, line: Option<&str>) -> Result<Edit, BootError> {
     let text = tree::text(tree, path)?.unwrap_or_default();
     let mut made = String::new();
@@ -151,7 +151,7 @@ pub fn copy(tree: &dyn Tree, path: &str, what: &str, line: Option<&str>) -> Resu
     Ok(Edit::new(&to, tree::text(tree, &to)?, Some(made)))
 }
 
-/// What stands in the title of a copy.
+/// The marker in the title of a copy.
 fn copy_title(what: &str) -> String {
     match what {
         "before" => "before quietcore".to_owned(),
@@ -159,7 +159,7 @@ fn copy_title(what: &str) -> String {
     }
 }
 
-/// Where a copy stands: the name without boot counters (`+3-0`), our mark, what it is.
+/// The path of a copy: the name without boot counters (`+3-0`), our marker, the kind.
 #[must_use]
 pub fn copy_path(path: &str, what: &str) -> String {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));

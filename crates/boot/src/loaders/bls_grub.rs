@@ -1,6 +1,6 @@
-//! GRUB with entry files: Fedora, Red Hat 8 and later. Red Hat 8 keeps one line for all entries in GRUB's environment
-//! block (`kernelopts`), later ones a line in each entry; `/etc/kernel/cmdline` is for kernels that come later. This is
-//! what `grubby` edits too.
+//! Supports GRUB with entry files: Fedora, Red Hat 8 and later. Red Hat 8 keeps one line for all entries in GRUB's
+//! environment block (`kernelopts`); later releases have a line in each entry. `/etc/kernel/cmdline` is for kernels
+//! installed later. `grubby` edits the same files.
 
 use super::kernel_cmdline::{self, Extent};
 use super::systemd_boot::LATER;
@@ -19,7 +19,7 @@ const ENTRIES: &str = "/boot/loader/entries";
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
 const SHARED: &str = "kernelopts";
 
-/// s390 has a boot record in place of GRUB, made of the same entries.
+/// s390 has a boot record instead of GRUB, generated from the same entries.
 const ZIPL: &str = "/etc/zipl.conf";
 
 /// GRUB or zipl with entry files.
@@ -45,7 +45,7 @@ fn find(tree: &dyn Tree) -> Option<String> {
     is_used(tree).then(|| ENTRIES.to_owned())
 }
 
-/// Whether GRUB or zipl takes its entries from files.
+/// Whether GRUB or zipl reads its entries from files.
 pub fn is_used(tree: &dyn Tree) -> bool {
     let files = bls::files(tree, ENTRIES);
     let ostree = files.iter().any(|path| path.contains("/ostree-"));
@@ -56,7 +56,7 @@ pub fn is_used(tree: &dyn Tree) -> bool {
     !files.is_empty() && !ostree && (told || tree::is_there(tree, ZIPL))
 }
 
-/// The places of an entry's own line, where it has one besides the shared one.
+/// The slots of an entry's own line, if it has one in addition to the shared one.
 fn own_line(tree: &dyn Tree, path: &str) -> Result<Option<Line>, BootError> {
     let line = bls::line(tree, path)?;
     let text = tree::look(tree, path).unwrap_or_default();
@@ -92,7 +92,7 @@ fn remarks(tree: &dyn Tree) -> Vec<String> {
     all
 }
 
-/// The line in the environment block, where there is one.
+/// The line in the environment block, if there is one.
 fn shared(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
     for block in BLOCKS {
         let path = tree::resolved(tree, block);
@@ -113,7 +113,7 @@ fn shared(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
     Ok(None)
 }
 
-/// The line of an entry as GRUB puts it together.
+/// The line of an entry as GRUB assembles it.
 fn expanded(tree: &dyn Tree, line: &str) -> Result<String, BootError> {
     let shared = shared(tree)?.map(|shared| shared.text(tree)).transpose()?;
     Ok(match shared {
@@ -142,7 +142,7 @@ fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
     }
 }
 
-/// The entry for rescue where it has a line of its own; else a copy of the newest one with its line written out.
+/// The rescue entry if it has a line of its own; else a copy of the newest entry with its line written out.
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     let files = bls::files(tree, ENTRIES);
     for path in files.iter().filter(|path| is_rescue(path)) {

@@ -1,6 +1,6 @@
-//! Compares the line of the files of settings, the lines of the loader's entries and the running line. A word that only some
-//! of them have is lost at the next change or the next boot, so each is named: in [`Loader::all_remarks`], and as a refusal
-//! where `boot set` itself would remove a word that the machine runs with.
+//! Compares the line of the configuration files, the lines of the loader's entries and the running line. A word that only
+//! some of them have is lost at the next change or the next boot, so each is reported: in [`Loader::all_remarks`], and as
+//! an error if `boot set` itself would remove a word from the running line.
 
 use super::contradiction::contradiction;
 use super::word_list::{WordSet, has_name, nearest};
@@ -29,12 +29,12 @@ const ADDED: &[&str] = &[
     "vt.handoff",
 ];
 
-/// Variables in entries whose words are known otherwise: TuneD's, the line of all entries, and Ubuntu's `vt.handoff=`.
+/// Variables in entries whose words are known from elsewhere: TuneD's, the line of all entries, and Ubuntu's `vt.handoff=`.
 const VARIABLES: &[&str] = &["$tuned_params", "$kernelopts", "$vt_handoff"];
 
 /// The lines of one loader.
 struct Lines {
-    /// What the files of settings give; `None` where the entries are the settings.
+    /// The line of the configuration files; `None` if the entries are the configuration.
     settings: Option<String>,
     /// Names that the loader or the tool adds to them.
     adds: Adds,
@@ -42,11 +42,11 @@ struct Lines {
     by_tool: Vec<String>,
     /// The normal entries.
     entries: Vec<Entry>,
-    /// The running line, where this loader made it.
+    /// The running line, if this loader created it.
     running: Option<String>,
 }
 
-/// What the lines of a loader do not agree on. Words of ours that wait for the next boot are no disagreement.
+/// The differences between the lines of a loader. Words of ours that take effect at the next boot do not count.
 pub(super) fn remarks(tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<String> {
     let source = (loader.source)(tree);
     let Some(lines) = Lines::read(tree, loader, &source) else {
@@ -84,7 +84,7 @@ pub(super) fn remarks(tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<
     found
 }
 
-/// Why the files are not edited: the tool that has to run after an edit would remove words that the machine runs with.
+/// Why the files are not edited: the tool that must run after an edit would remove words of the running line.
 pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
     let source = (loader.source)(tree);
     let Source::Settings {
@@ -115,7 +115,7 @@ pub(super) fn refusal(tree: &dyn Tree, loader: &Loader) -> Option<BootError> {
 }
 
 impl Lines {
-    /// Reads them; `None` where the line of the settings is not computed, which is an error of its own.
+    /// Reads the lines; `None` if the configured line cannot be computed, which is a separate error.
     fn read(tree: &dyn Tree, loader: &Loader, source: &Source) -> Option<Lines> {
         let (settings, entries, by_tool) = match source {
             Source::Entries => (None, (loader.entries)(tree), Vec::new()),
@@ -146,7 +146,7 @@ impl Lines {
         WordSet::of_line(self.running.as_deref().unwrap_or_default())
     }
 
-    /// Words of generated entries that the settings do not give.
+    /// Words of generated entries that are not in the configuration.
     fn lost(&self) -> Vec<&str> {
         let Some(settings) = &self.settings else {
             return Vec::new();
@@ -159,7 +159,7 @@ impl Lines {
             .collect()
     }
 
-    /// Words of the settings that no generated entry has.
+    /// Words of the configuration that no generated entry has.
     fn waiting(&self) -> Vec<&str> {
         if self.entries.is_empty() {
             return Vec::new();
@@ -170,7 +170,7 @@ impl Lines {
         missing
     }
 
-    /// The running line against what the next boot would get.
+    /// Compares the running line with the line of the next boot.
     fn against_running(&self, tree: &dyn Tree, loader: &Loader, ours: &[String]) -> Vec<String> {
         let Some(running) = &self.running else {
             return Vec::new();
@@ -217,7 +217,7 @@ impl Lines {
         found
     }
 
-    /// The entry that runs against the line that `kernel-install` gives to the kernels that come later.
+    /// Compares the running entry with the line that `kernel-install` gives to kernels installed later.
     fn against_later(&self, tree: &dyn Tree, loader: &Loader) -> Vec<String> {
         let path = tree::resolved(tree, super::kernel_cmdline::PATH);
         let lines = (loader.lines)(tree).unwrap_or_default();
@@ -254,7 +254,7 @@ impl Lines {
     }
 }
 
-/// Whether a word says nothing about the settings: a loader or a tool adds it, or writes it otherwise than it reads it.
+/// Whether a word is irrelevant to the configuration: a loader or a tool adds it, or writes it in another form.
 fn is_added(word: &str) -> bool {
     word == "--" || word.contains(['$', '\\']) || has_name(word, ADDED)
 }

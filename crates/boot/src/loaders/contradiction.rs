@@ -1,14 +1,14 @@
-//! Whether another loader than the one whose files are there started this machine: files of a loader may stay behind when
-//! another one takes over.
+//! Detects that the machine was started by a different loader than the one whose files exist. Files of an old loader may
+//! remain after another one takes over.
 
 use super::Loader;
 use super::evidence::{efi_loader, running};
 use crate::tree::{self, Tree};
 
-/// Loaders by which `LoaderInfo` can contradict the files of another one.
+/// Loaders whose name in `LoaderInfo` can contradict the files of another one.
 const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
 
-/// What shows that another loader than this one started the machine; `None` where nothing does.
+/// The evidence that a different loader started the machine; `None` if there is none.
 #[must_use]
 pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     let name = loader.efi_name?;
@@ -16,9 +16,9 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     if let Some(reported) = efi_loader(tree)
         && KNOWN.iter().any(|known| reported.contains(known))
     {
-        // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
+        // rEFInd starts other loaders too, and older GRUBs keep its name in the variable.
         let started_by_refind = reported.contains("refind") && running.image && name == "grub";
-        // One that started GRUB: the entries of GRUB are those that count.
+        // A loader that started GRUB: GRUB's entries count.
         let made_its_line = name == "systemd-boot" && running.initrd.is_some();
         if matches!(name, "refind" | "systemd-boot")
             && reported.contains(name)
@@ -49,17 +49,17 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     }
 }
 
-/// That GRUB or syslinux made the running line, also where this loader started them.
+/// Whether GRUB or syslinux created the running line, even if this loader started them.
 fn made_by_grub(name: &str) -> String {
     format!("the running line has BOOT_IMAGE=, which GRUB and syslinux add and {name} does not")
 }
 
-/// The file of a loader that quietcore does not edit.
+/// A file of a loader that quietcore does not edit.
 fn installed(tree: &dyn Tree) -> Option<String> {
     super::limine::file(tree).or_else(|| super::refind::file(tree))
 }
 
-/// Where the words belong on a machine whose loader is known and not edited; `None` where it is not known.
+/// The right file on a machine whose loader is known but not edited; `None` if it is unknown.
 #[must_use]
 pub fn other_way(tree: &dyn Tree) -> Option<String> {
     if tree::is_there(tree, super::generated::NIXOS) {

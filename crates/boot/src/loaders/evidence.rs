@@ -1,9 +1,9 @@
-//! What shows which loader started this machine: what the firmware reports, and what the running line shows.
+//! Collects evidence of the loader that started this machine, from the firmware's report and the running line.
 
 use crate::tree::{self, Tree};
 use machine::cmdline::words;
 
-/// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
+/// The loader's name for itself, in lower case: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
 /// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
 pub fn efi_loader(tree: &dyn Tree) -> Option<String> {
     const PATH: &str = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -11,7 +11,7 @@ pub fn efi_loader(tree: &dyn Tree) -> Option<String> {
     Some(super::utf16(bytes.get(4..)?))
 }
 
-/// The running line, and what of it shows the loader.
+/// The running line, and the evidence of the loader in it.
 pub(super) struct Running {
     /// GRUB and syslinux add the path of the kernel (`BOOT_IMAGE=`).
     pub image: bool,
@@ -21,7 +21,7 @@ pub(super) struct Running {
     pub known: bool,
 }
 
-/// What the running line shows.
+/// The evidence in the running line.
 pub(super) fn running(tree: &dyn Tree) -> Running {
     let line = tree::look(tree, "/proc/cmdline").unwrap_or_default();
     Running {
@@ -33,13 +33,13 @@ pub(super) fn running(tree: &dyn Tree) -> Running {
     }
 }
 
-/// Whether GRUB started the running kernel, as far as that shows.
+/// Whether GRUB started the running kernel, if there is evidence.
 pub fn is_grub(tree: &dyn Tree) -> bool {
     running(tree).image || efi_loader(tree).is_some_and(|name| name.contains("grub"))
 }
 
-/// What shows a loader whose files are not edited: the name that it gave the firmware, else its file and a running line that
-/// GRUB did not make.
+/// Evidence of a loader whose files are not edited: its name in the firmware, else its file and a running line that
+/// GRUB did not create.
 pub(super) fn of_shown(tree: &dyn Tree, name: &str, file: Option<String>) -> Option<String> {
     if let Some(reported) = efi_loader(tree).filter(|reported| reported.contains(name)) {
         return Some(format!("the firmware's variable LoaderInfo names `{reported}`"));

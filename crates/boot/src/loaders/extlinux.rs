@@ -1,4 +1,4 @@
-//! syslinux and extlinux, and U-Boot with an `extlinux.conf` that somebody wrote by hand: each label has its own line.
+//! Supports syslinux and extlinux, and U-Boot with a manually written `extlinux.conf`: each label has its own line.
 
 use super::extlinux_conf::{self, copy, is_rescue, labels};
 use super::{
@@ -16,7 +16,7 @@ const PLACES: &[&str] = &[
     "/boot/syslinux.cfg",
 ];
 
-/// Files from which a tool writes `extlinux.conf` anew.
+/// Files from which a tool regenerates `extlinux.conf`.
 pub const SOURCES: &[&str] = &["/etc/default/u-boot", "/etc/update-extlinux.conf"];
 
 /// extlinux and syslinux.
@@ -41,7 +41,7 @@ pub static LOADER: Loader = Loader {
     refuses: no_refusal,
 };
 
-/// The file, wherever it is.
+/// The first existing path of the file.
 pub fn place(tree: &dyn Tree) -> Option<&'static str> {
     PLACES.iter().copied().find(|path| tree::is_there(tree, path))
 }
@@ -56,7 +56,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     place(tree).map_or(Ok(Vec::new()), |path| extlinux_conf::lines(tree, path))
 }
 
-/// The labels of the file that the loader reads, whoever wrote it.
+/// The labels of the file that the loader reads, regardless of its author.
 pub fn entries(tree: &dyn Tree) -> Vec<Entry> {
     place(tree)
         .map(|path| extlinux_conf::entries(tree, path))

@@ -1,4 +1,4 @@
-//! `extlinux.conf`, as syslinux, U-Boot and others read it: labels with an `append` line each.
+//! Parses `extlinux.conf`, as syslinux, U-Boot and others read it: labels with an `append` line each.
 
 use super::Entry;
 use crate::blocks::with_block;
@@ -8,20 +8,20 @@ use crate::{BootError, Edit, Writing};
 use machine::cmdline::words;
 use std::ops::Range;
 
-/// An entry of the menu: a `label` and what stands under it.
+/// An entry of the menu: a `label` and its block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Its name.
     pub name: String,
-    /// What people see.
+    /// Its title.
     pub title: String,
-    /// Where its `append` line stands.
+    /// The position of its `append` line.
     pub append: Option<Range<usize>>,
     /// The whole block, from its `label` to the next one.
     pub block: Range<usize>,
 }
 
-/// Names of our own labels begin so.
+/// Prefix of our own labels.
 const OURS: &str = "quietcore-";
 
 /// The labels of a file, in order, without ours.
@@ -49,7 +49,7 @@ pub fn labels(text: &str) -> Vec<Label> {
             _ => {}
         }
         at += whole.len();
-        // A comment in front of the next label is not part of this one.
+        // A comment before the next label is not part of this one.
         if let Some(label) = found.last_mut()
             && !bare.is_empty()
             && !bare.starts_with('#')
@@ -61,17 +61,17 @@ pub fn labels(text: &str) -> Vec<Label> {
     found
 }
 
-/// Whether a label is for rescue: it is left as it is.
+/// Whether a label is for rescue; such a label is left unchanged.
 #[must_use]
 pub fn is_rescue(text: &str, label: &Label) -> bool {
     let line = label.append.clone().map_or("", |range| &text[range]);
     words(line).any(|word| matches!(word, "single" | "systemd.unit=rescue.target"))
 }
 
-/// The lines of all labels that are not for rescue.
+/// The lines of all labels except rescue labels.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn lines(tree: &dyn Tree, path: &str) -> Result<Vec<Line>, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
@@ -88,7 +88,7 @@ pub fn lines(tree: &dyn Tree, path: &str) -> Result<Vec<Line>, BootError> {
     Ok(lines.collect())
 }
 
-/// What the file offers.
+/// The entries that the file offers.
 #[must_use]
 pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let text = tree::look(tree, path).unwrap_or_default();
@@ -104,10 +104,10 @@ pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     labels(&text).into_iter().map(entry).collect()
 }
 
-/// A copy of the first label at the end of the file, with its line as it is.
+/// Copies the first label to the end of the file, with its line unchanged.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn copy(tree: &dyn Tree, path: &str) -> Result<Option<Edit>, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Boot lines of loaders whose files are shown and not edited: where each is, which one runs, what it would become.
+//! Handles boot lines of loaders whose files are displayed but not edited: their positions, the running one, the new text.
 
 use super::{
     Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_remarks, nothing_to_run, word_list,
@@ -9,26 +9,26 @@ use crate::trial::{OneBoot, Trial, TrialWork};
 use crate::{BootError, Writing};
 use std::ops::Range;
 
-/// A loader whose files are shown and not edited.
+/// A loader whose files are displayed but not edited.
 pub(super) trait Displayed {
-    /// The name that `--loader` takes, and that the loader gives to the firmware.
+    /// The name for `--loader`, which is also the name that the loader reports to the firmware.
     const NAME: &'static str;
-    /// What it is, in a line.
+    /// A one-line description.
     const ABOUT: &'static str;
-    /// What the boot line is called in its files.
+    /// The name of the boot line in its files.
     const KEY: &'static str;
 
-    /// What shows that it is on a machine.
+    /// The evidence for it on a machine.
     fn find(tree: &dyn Tree) -> Option<String>;
 
     /// Every boot line of Linux.
     fn file_lines(tree: &dyn Tree) -> Vec<FileLine>;
 
-    /// Why its files are not edited, with the line as it should become.
+    /// Why its files are not edited, with the line as it should be.
     fn refusal(tree: &dyn Tree, words: &[String]) -> BootError;
 }
 
-/// Such a loader as a row of the list.
+/// This loader as a row of the list.
 pub(super) const fn loader<D: Displayed>() -> Loader {
     Loader {
         name: D::NAME,
@@ -57,7 +57,7 @@ fn entries_of<D: Displayed>(tree: &dyn Tree) -> Vec<Entry> {
     D::file_lines(tree).into_iter().map(FileLine::entry).collect()
 }
 
-/// No entry is made beside those that are there.
+/// No entry can be added to the existing ones.
 fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
     Ok(Fallback::None {
         why: "quietcore does not edit these files".to_owned(),
@@ -80,7 +80,7 @@ pub(super) struct FileLine {
     pub path: String,
     /// Its line in the file, from 1.
     pub number: usize,
-    /// The entry that it belongs to.
+    /// Its entry.
     pub title: String,
     /// The bytes of the boot line in the file.
     pub range: Range<usize>,
@@ -91,7 +91,7 @@ pub(super) struct FileLine {
 }
 
 impl FileLine {
-    /// As a line of its loader.
+    /// Converts it to a line of its loader.
     pub fn line(&self, key: &str) -> Line {
         let key = format!("{key} of line {}", self.number);
         Line::of(
@@ -100,7 +100,7 @@ impl FileLine {
         )
     }
 
-    /// As something that can be booted.
+    /// Converts it to a bootable entry.
     pub fn entry(self) -> Entry {
         Entry {
             id: format!("{}:{}", self.path, self.number),
@@ -124,13 +124,13 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Range<usize>, &s
         })
 }
 
-/// The line that runs: the one with most words of the running line, of equal ones the first.
+/// The running line: the one that shares the most words with it, of equal ones the first.
 pub(super) fn started(tree: &dyn Tree, all: Vec<FileLine>) -> Option<FileLine> {
     let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
     word_list::nearest(&running, all, |one| &one.text)
 }
 
-/// Words as they are written on the line.
+/// Words in the syntax of the line.
 pub(super) fn words(words: &[String]) -> String {
     match words.is_empty() {
         true => "WORDS".to_owned(),
@@ -138,7 +138,7 @@ pub(super) fn words(words: &[String]) -> String {
     }
 }
 
-/// Which words those are, where none are known.
+/// A description of the words, if none are known.
 pub(super) fn without_words(words: &[String]) -> &'static str {
     match words.is_empty() {
         true => " with the words that `quietcore plan` shows",

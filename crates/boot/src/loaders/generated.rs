@@ -1,15 +1,15 @@
-//! Entries that another program writes again from a place of its own: an edit of them is lost with the next kernel.
+//! Detects entries that another program regenerates from its own configuration: edits are lost with the next kernel.
 
 use crate::BootError;
 use crate::tree::{self, Tree};
 
-/// What every NixOS has.
+/// Exists on every NixOS.
 pub const NIXOS: &str = "/etc/NIXOS";
 
 /// The configuration of Pop!_OS's kernelstub.
 const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 
-/// NixOS makes every loader's entries of its configuration.
+/// NixOS generates the entries of every loader from its configuration.
 #[must_use]
 pub fn nixos(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     tree::is_there(tree, NIXOS).then(|| BootError::Generated {
@@ -20,7 +20,7 @@ pub fn nixos(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     })
 }
 
-/// Where words belong on NixOS.
+/// The right place for words on NixOS.
 pub fn nixos_next(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     let list = match quoted.is_empty() {
@@ -32,7 +32,7 @@ pub fn nixos_next(words: &[String]) -> String {
     )
 }
 
-/// kernelstub writes the entries of Pop!_OS from its configuration, where it manages them.
+/// kernelstub writes the entries of Pop!_OS from its configuration if it manages them.
 #[must_use]
 pub fn kernelstub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     let text = tree::look(tree, KERNELSTUB)?;
@@ -46,7 +46,7 @@ pub fn kernelstub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     })
 }
 
-/// Whether `manage_mode` is on for the user's part, which counts before the defaults.
+/// Whether `manage_mode` is on in the user's section, which overrides the defaults.
 fn is_managed(text: &str) -> bool {
     let part = text.find("\"user\"").map_or(text, |at| &text[at..]);
     let after = part.split("\"manage_mode\"").nth(1).unwrap_or_default();

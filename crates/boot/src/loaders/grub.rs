@@ -1,5 +1,5 @@
-//! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
-//! and our own script in `/etc/grub.d`.
+//! Contains what all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of
+//! `grub.cfg`, and our own script in `/etc/grub.d`.
 
 use super::grub_cfg::{self, SCRIPT_DIR, entries, is_distributions, is_rescue};
 use super::{Entry, Fallback, Source, grub_kernels};
@@ -15,17 +15,17 @@ use machine::cmdline::words;
 /// The file of defaults.
 pub const DEFAULTS: &str = "/etc/default/grub";
 
-/// Words for every entry, those for rescue too.
+/// Words for every entry, including rescue entries.
 pub const ALL: &str = "GRUB_CMDLINE_LINUX";
 
 /// Words for the normal entries.
 pub const NORMAL: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
 
-/// The places of the two variables that are in force: an assignment that drops the former value makes those before it
-/// ineffective. In the order in which the kernel sees them.
+/// The effective slots of the two variables, in the kernel's order. An assignment that drops the former value makes the
+/// earlier ones ineffective.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError> {
     let mut all = Vec::new();
     for variable in [ALL, NORMAL] {
@@ -55,7 +55,7 @@ fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {
     Some(Slot::new(path, key, one.range.clone(), one.writing?))
 }
 
-/// How a shell makes the line of these files.
+/// How a shell builds the line from these files.
 #[must_use]
 pub fn shell_line(files: Vec<String>) -> ShellLine {
     ShellLine {
@@ -65,10 +65,10 @@ pub fn shell_line(files: Vec<String>) -> ShellLine {
     }
 }
 
-/// What one of the two variables is worth.
+/// The value of one of the two variables.
 ///
 /// # Errors
-/// A file that is no text, or a value that is not computed.
+/// A file that is not text, or a value that cannot be computed.
 fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<String, BootError> {
     let line = ShellLine {
         variables: vec![variable],
@@ -77,13 +77,13 @@ fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<St
     line.text(tree)
 }
 
-/// Words of the files that do not reach the kernel.
+/// Words in the files that do not reach the kernel.
 #[must_use]
 pub fn dropped(tree: &dyn Tree, files: &[String]) -> Vec<String> {
     shell_line(files.to_vec()).dropped(tree)
 }
 
-/// Files of settings, and what a tool generates from them.
+/// Configuration files, and the file that a tool generates from them.
 pub struct Generator {
     /// The files, in the order in which they are read.
     pub files: Vec<String>,
@@ -101,7 +101,7 @@ impl Generator {
         }
     }
 
-    /// What makes the entries of the distribution's own script.
+    /// The generator of the entries of the distribution's script.
     #[must_use]
     pub fn source(&self, tree: &dyn Tree) -> Source {
         Source::Settings {
@@ -114,7 +114,7 @@ impl Generator {
         }
     }
 
-    /// Why the files are not edited: their line is not computed, or it is not the one that was generated from them.
+    /// Why the files are not edited: their line cannot be computed, or it differs from the generated one.
     #[must_use]
     pub fn refuses(&self, tree: &dyn Tree, wanted: &[String]) -> Option<BootError> {
         let command = self.command();
@@ -151,12 +151,12 @@ impl Generator {
     }
 }
 
-/// Where words are added by hand.
+/// Where to add words by hand.
 fn place() -> String {
     format!("{NORMAL} in {DEFAULTS}")
 }
 
-/// Words that the distribution's script itself writes behind the kernel, such as Ubuntu's `panic=-1`.
+/// Words that the distribution's script itself appends after the kernel, such as Ubuntu's `panic=-1`.
 fn words_of_script(tree: &dyn Tree) -> Vec<String> {
     let text = tree::look(tree, &format!("{SCRIPT_DIR}/10_linux")).unwrap_or_default();
     let lines = text
@@ -169,13 +169,13 @@ fn words_of_script(tree: &dyn Tree) -> Vec<String> {
         .collect()
 }
 
-/// The entry that stays: the one for rescue, which has no words of [`NORMAL`]; else one of our own with the former words.
+/// The entry that stays: the rescue entry, which lacks the words of [`NORMAL`]; else one of our own with the former words.
 ///
 /// # Errors
-/// A file that is no text, or a line that is not computed.
+/// A file that is not text, or a line that cannot be computed.
 pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback, BootError> {
     let all = shell_line(files.to_vec()).evaluated(tree)?;
-    // Where the value is not known, an entry of our own is right in both cases.
+    // If the value is unknown, an entry of our own is right in both cases.
     let enabled = all
         .value("GRUB_DISABLE_RECOVERY")
         .is_ok_and(|value| value != Some("true"));
@@ -189,7 +189,7 @@ pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback
 /// An entry of our own with the former words, written out.
 ///
 /// # Errors
-/// A file that is no text, or a line that is not computed.
+/// A file that is not text, or a line that cannot be computed.
 pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootError> {
     let (edit, title) = own_script(tree, files, Own::Before)?;
     Ok(Fallback::Made(
@@ -198,10 +198,10 @@ pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootE
     ))
 }
 
-/// An entry with words, chosen for one boot.
+/// Creates an entry with these words and selects it for one boot.
 ///
 /// # Errors
-/// A file that is no text; tools that are not there; an environment block that GRUB cannot write; a kernel that no entry of
+/// A file that is not text; missing tools; an environment block that GRUB cannot write; a kernel that no entry of
 /// `cfg` starts.
 pub fn trial(
     tree: &dyn Tree,
@@ -241,11 +241,11 @@ pub fn trial(
 pub struct Tools {
     /// Writes `grub.cfg`.
     pub make: fn(&dyn Tree) -> Result<Run, BootError>,
-    /// Chooses an entry once.
+    /// Selects an entry for one boot.
     pub reboot: &'static str,
 }
 
-/// GRUB takes the choice away itself, and cannot where it only reads: then the trial would be started for ever (GRUB's
+/// GRUB itself clears the selection, and cannot do so if it only reads: then the trial entry would boot forever (GRUB's
 /// manual, "Environment block": no LVM, no RAID, no file system with checksums).
 pub fn no_one_shot(tree: &dyn Tree) -> Option<String> {
     let mounts = tree::look(tree, "/proc/mounts")?;
@@ -272,9 +272,9 @@ pub fn no_one_shot(tree: &dyn Tree) -> Option<String> {
 /// Scripts of ours.
 #[derive(Clone, Copy)]
 enum Own<'a> {
-    /// The words of before.
+    /// The former words.
     Before,
-    /// Words that are tried.
+    /// Words on trial.
     Trial {
         /// The line.
         line: &'a str,
@@ -306,8 +306,8 @@ impl Own<'_> {
     }
 }
 
-/// A script that writes one entry: the first one of the distribution's own script, or the first one with a named kernel, with
-/// other words. So it follows when kernels come and go.
+/// A script that writes one entry: the first of the distribution's script, or its first with the given kernel, with
+/// other words. The entry therefore follows kernel updates.
 fn own_script(tree: &dyn Tree, files: &[String], own: Own) -> Result<(Edit, String), BootError> {
     let (normal, image) = match own {
         Own::Before => (meant(tree, files, NORMAL)?, None),

@@ -1,13 +1,13 @@
-//! The entries of a generated `grub.cfg`.
+//! Parses the entries of a generated `grub.cfg`.
 
 use super::Entry;
 use crate::releases::is_rescue_line;
 use crate::tree::{self, Tree};
 
-/// Where the scripts are that `grub-mkconfig` runs.
+/// The directory of the scripts that `grub-mkconfig` runs.
 pub const SCRIPT_DIR: &str = "/etc/grub.d";
 
-/// The normal entries that the distribution's own script wrote.
+/// The normal entries of the distribution's own script.
 #[must_use]
 pub fn own_entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let text = tree::look(tree, path).unwrap_or_default();
@@ -27,7 +27,7 @@ pub fn is_rescue(entry: &Entry) -> bool {
     entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
-/// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
+/// The entries of a `grub.cfg`: the text after `linux` and the path of the kernel.
 #[must_use]
 pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let started = started(tree, path).into_iter();
@@ -81,7 +81,7 @@ fn quoted(text: &str) -> Option<String> {
     inside.find(quote).map(|end| inside[..end].to_owned())
 }
 
-/// The part of a `grub.cfg` that the distribution's own script wrote, which has marks around it; else all of it. Entries
+/// The part of a `grub.cfg` that the distribution's own script wrote, between its markers; else all of it. Entries
 /// of other scripts do not come from the two variables.
 fn own_section(text: &str) -> String {
     let mut found = String::new();

@@ -1,5 +1,5 @@
-//! GRUB whose `grub-mkconfig` reads `/etc/default/grub` alone: Red Hat 7, SUSE, Arch, Gentoo, Alpine. The words go into that
-//! file.
+//! Supports GRUB whose `grub-mkconfig` reads only `/etc/default/grub`: Red Hat 7, SUSE, Arch, Gentoo, Alpine. The words go
+//! into that file.
 
 use super::grub::{self, DEFAULTS, Generator, NORMAL, Tools};
 use super::{
@@ -39,8 +39,8 @@ fn find(tree: &dyn Tree) -> Option<String> {
     (tree::is_there(tree, DEFAULTS) && !others).then(|| format!("{DEFAULTS} and {cfg}"))
 }
 
-/// The `grub.cfg` that has entries: on EFI machines of Red Hat 7 it is on the system partition, later ones have a stub
-/// there that names the other one.
+/// The `grub.cfg` that has entries: on EFI machines of Red Hat 7 it is on the system partition; later releases have a stub
+/// there that refers to the other one.
 fn cfg(tree: &dyn Tree) -> Option<String> {
     const EFI: &str = "/boot/efi/EFI";
     let efi = tree
@@ -89,7 +89,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
         let shell = Some(grub::shell_line(files()));
         return Ok(vec![Line { shell, ..line }]);
     }
-    // Without a variable for normal entries the words go to all of them.
+    // Without a variable for normal entries, the words apply to all of them.
     let home = slots
         .iter()
         .rposition(|slot| slot.key.starts_with(NORMAL))
@@ -130,7 +130,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
         .any(|line| line.slots[line.home].key.starts_with(NORMAL));
     let found = grub::fallback(tree, &files(), &cfg(tree).unwrap_or_default())?;
     Ok(match found {
-        // Where the words are in the variable of all entries, those for rescue get them too.
+        // If the words are in the variable for all entries, rescue entries get them too.
         Fallback::Stays(_) if only_all => grub::own_fallback(tree, &files())?,
         found => found,
     })

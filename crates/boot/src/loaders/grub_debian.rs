@@ -1,5 +1,5 @@
-//! GRUB as Debian and Ubuntu have it: a snippet of our own in `/etc/default/grub.d`, which `update-grub` reads after
-//! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
+//! Supports GRUB on Debian and Ubuntu: a snippet of our own in `/etc/default/grub.d`, which `update-grub` reads after
+//! `/etc/default/grub`. Files of others change only to remove a word that ours replaces.
 
 use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
 use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, grub_cfg, proxmox};
@@ -13,7 +13,7 @@ use machine::cmdline::words;
 
 const SNIPPETS: &str = "/etc/default/grub.d";
 
-/// The last of all by its name: a snippet behind it could drop what it says.
+/// Sorts last by name: a later snippet could drop its words.
 const OURS: &str = "/etc/default/grub.d/zz-quietcore.cfg";
 
 const CFG: &str = "/boot/grub/grub.cfg";
@@ -42,22 +42,22 @@ fn find(tree: &dyn Tree) -> Option<String> {
     (there && reads_snippets(tree)).then(|| format!("{DEFAULTS} and {CFG}"))
 }
 
-/// Whether `grub-mkconfig` reads the snippets: Debian's and Ubuntu's do, by a patch of theirs.
+/// Whether `grub-mkconfig` reads the snippets: it does on Debian and Ubuntu, because of a distribution patch.
 pub fn reads_snippets(tree: &dyn Tree) -> bool {
     tree::is_there(tree, "/usr/sbin/update-grub") || tree::is_there(tree, "/etc/debian_version")
 }
 
-/// The files that are read, in their order.
+/// The files that are read, in order.
 fn files(tree: &dyn Tree) -> Vec<String> {
     let names = tree.names(SNIPPETS).into_iter();
-    // `*.cfg` names no hidden files.
+    // `*.cfg` does not match hidden files.
     let snippets = names
         .filter(|name| name.ends_with(".cfg") && !name.starts_with('.'))
         .map(|name| format!("{SNIPPETS}/{name}"));
     std::iter::once(DEFAULTS.to_owned()).chain(snippets).collect()
 }
 
-/// The same without ours.
+/// The same files without ours.
 fn others(tree: &dyn Tree) -> Vec<String> {
     let mut files = files(tree);
     files.retain(|path| path != OURS);
@@ -84,7 +84,7 @@ fn generator(tree: &dyn Tree) -> Generator {
     }
 }
 
-/// Snippets that a `grub-mkconfig` without Debian's patch does not read, with the words that reach no entry.
+/// Snippets that a `grub-mkconfig` without Debian's patch ignores, with the words that reach no entry.
 pub fn unread(tree: &dyn Tree) -> Option<String> {
     if reads_snippets(tree) {
         return None;
@@ -133,7 +133,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     }])
 }
 
-/// The place in our snippet, whether it is there or not.
+/// The slot in our snippet, whether or not the file exists.
 fn own(tree: &dyn Tree) -> Result<Slot, BootError> {
     let head = format!("# Written by quietcore: `quietcore boot clear` removes it.\n{NORMAL}=\"");
     let value = format!("${NORMAL}");

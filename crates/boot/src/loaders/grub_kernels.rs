@@ -1,18 +1,18 @@
-//! The kernels that a generated `grub.cfg` starts, and how the entry of one of them is taken out of what the distribution's
-//! script prints, also where it stands in a submenu.
+//! Finds the kernels that a generated `grub.cfg` starts, and extracts the entry of one of them from the output of the
+//! distribution's script, even from a submenu.
 
 use super::grub_cfg::started;
 use crate::BootError;
 use crate::releases::{choose, is_rescue_line, of_image};
 use crate::tree::Tree;
 
-/// Entries for systems on other disks, which `30_os-prober` finds, and not the distribution's script.
+/// Entries for systems on other disks, created by `30_os-prober` and not by the distribution's script.
 const OTHER_SYSTEMS: &str = "osprober-";
 
-/// The file name of the image with this release, as an entry of `grub.cfg` starts it.
+/// The file name of the image with this release, as in an entry of `grub.cfg`.
 ///
 /// # Errors
-/// [`BootError::NoKernel`], with the releases that there are.
+/// [`BootError::NoKernel`], with the available releases.
 pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, BootError> {
     let found = started(tree, cfg).into_iter().filter_map(|(entry, path)| {
         let is_normal = !is_rescue_line(&entry.line) && !entry.id.starts_with(OTHER_SYSTEMS);
@@ -23,8 +23,8 @@ pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, BootEr
     choose("grub", release, found)
 }
 
-/// Commands for `sed -n` between double quotes of a shell: the first entry with this image that is not for recovery, under
-/// another title and id. Each entry is gathered until its end, because its image stands behind its title.
+/// Commands for `sed -n` in double quotes of a shell: the first entry with this image that is not for recovery, with
+/// another title and id. Each entry is collected up to its end, because its image follows its title.
 #[must_use]
 pub fn pick(image: &str, title: &str, id: &str) -> String {
     let image = image.replace('.', "[.]");
@@ -46,7 +46,7 @@ pub fn pick(image: &str, title: &str, id: &str) -> String {
     )
 }
 
-/// Commands as [`pick`], for the first entry of all.
+/// Commands like those of [`pick`], for the very first entry.
 #[must_use]
 pub fn first(title: &str, id: &str) -> String {
     format!(

@@ -1,6 +1,6 @@
-//! `/etc/kernel/cmdline`: the boot line that tools give to the entries or images that they make. `kernel-install`, `ukify` and
-//! `mkinitcpio` put all its lines together (systemd's `90-loaderentry.install`: `tr -s "$IFS" ' '`). Other tools write it
-//! into an entry as it is, where a second line is no part of the boot line.
+//! Reads `/etc/kernel/cmdline`: the boot line for entries or images that tools generate. `kernel-install`, `ukify` and
+//! `mkinitcpio` join all its lines (systemd's `90-loaderentry.install`: `tr -s "$IFS" ' '`). Other tools write it
+//! into an entry unchanged, and a second line is not part of the boot line there.
 
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
@@ -10,7 +10,7 @@ use machine::cmdline::words;
 /// The file.
 pub const PATH: &str = "/etc/kernel/cmdline";
 
-/// Which lines of the file a tool puts on the boot line.
+/// Which lines of the file a tool uses for the boot line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of them.
@@ -19,17 +19,17 @@ pub enum Extent {
     FirstLine,
 }
 
-/// The line, under a name for people; `None` where the machine has no such file.
+/// The line, with a display name; `None` if the machine has no such file.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>, BootError> {
     let path = tree::resolved(tree, PATH);
     let Some(text) = tree::text(tree, &path)? else {
         return Ok(None);
     };
     let range = match extent {
-        // Line ends are blanks between words, and new words go behind the last one.
+        // Line ends are blanks between words, and new words go after the last one.
         Extent::AllLines => 0..text.trim_end_matches(['\n', '\r']).len(),
         Extent::FirstLine => 0..text.find(['\n', '\r']).unwrap_or(text.len()),
     };
@@ -37,7 +37,7 @@ pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>,
     Ok(Some(Line::of(name, slot)))
 }
 
-/// Words behind the first line, where a tool writes the file into an entry as it is.
+/// Words after the first line, if a tool writes the file into an entry unchanged.
 #[must_use]
 pub fn lost(tree: &dyn Tree, tool: &str) -> Option<String> {
     let text = tree::look(tree, PATH)?;

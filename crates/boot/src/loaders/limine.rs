@@ -1,12 +1,12 @@
-//! Limine: `cmdline:` of an entry in `limine.conf` is the boot line (its CONFIG.md). Tools of distributions write that file
-//! again, and Limine has no entry for one boot, so the file is shown and not edited.
+//! Supports Limine: `cmdline:` of an entry in `limine.conf` is the boot line (its CONFIG.md). Tools of distributions
+//! regenerate that file, and Limine has no one-shot entry, so the file is displayed but not edited.
 
 use super::file_line::{self, Displayed, FileLine};
 use super::{Loader, evidence};
 use crate::tree::{self, Tree};
 use crate::{BootError, merge};
 
-/// Where Limine looks for its file, on the partitions that are mounted here.
+/// Paths in which Limine searches for its file, on the partitions that are mounted here.
 const DIRECTORIES: &[&str] = &[
     "/boot",
     "/boot/limine",
@@ -22,10 +22,10 @@ const DIRECTORIES: &[&str] = &[
     "/efi/EFI/limine",
 ];
 
-/// Today's name, and the one before version 8, whose assignments have `=` in place of `:`.
+/// The current name, and the one before version 8, whose assignments use `=` instead of `:`.
 const NAMES: &[&str] = &["limine.conf", "limine.cfg"];
 
-/// Where `limine-entry-tool` and `limine-mkinitcpio-hook` take the line from.
+/// Files from which `limine-entry-tool` and `limine-mkinitcpio-hook` take the line.
 const DEFAULTS: &str = "/etc/default/limine";
 
 /// Limine.
@@ -52,7 +52,7 @@ impl Displayed for Limine {
     }
 }
 
-/// The file that is there.
+/// The existing file.
 pub(super) fn file(tree: &dyn Tree) -> Option<String> {
     let in_directory = |dir: &'static str| NAMES.iter().map(move |name| format!("{dir}/{name}"));
     let mut all = DIRECTORIES.iter().flat_map(|dir| in_directory(dir));

@@ -1,5 +1,5 @@
-//! Image-based systems with `rpm-ostree`: the tool owns the line, makes a new deployment with it, and keeps the one that is
-//! running as the entry to go back to. The entry files only show it.
+//! Supports image-based systems with `rpm-ostree`: the tool owns the line and creates a new deployment with it. The running
+//! deployment stays as the entry to return to. The entry files only display the line.
 
 use super::{Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, no_refusal};
 use crate::BootError;

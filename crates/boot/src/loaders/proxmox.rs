@@ -1,4 +1,4 @@
-//! Proxmox with `proxmox-boot-tool`: the line is `/etc/kernel/cmdline`, and the tool writes the entries of systemd-boot on
+//! Supports Proxmox with `proxmox-boot-tool`: the line is `/etc/kernel/cmdline`, and the tool writes systemd-boot entries to
 //! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
@@ -9,7 +9,7 @@ use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 
-/// The partitions that the tool keeps.
+/// The partitions that the tool manages.
 const PARTITIONS: &str = "/etc/kernel/proxmox-boot-uuids";
 
 /// Proxmox with systemd-boot.
@@ -39,7 +39,7 @@ fn find(tree: &dyn Tree) -> Option<String> {
     (there && !evidence::is_grub(tree)).then(|| format!("{PARTITIONS} and {KERNEL_CMDLINE}"))
 }
 
-/// Where the tool keeps GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
+/// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
 #[must_use]
 pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     tree::is_there(tree, PARTITIONS).then(|| BootError::Generated {

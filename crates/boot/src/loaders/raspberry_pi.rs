@@ -1,4 +1,4 @@
-//! The firmware of the Raspberry Pi: `cmdline.txt` is the boot line, one line and nothing else, beside `config.txt`.
+//! Supports the firmware of the Raspberry Pi: the boot line is the only line of `cmdline.txt`, next to `config.txt`.
 
 use super::{
     Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run,
@@ -9,10 +9,10 @@ use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
 use crate::{BootError, Edit, Writing};
 use machine::cmdline::words;
 
-/// Since Debian 12 and on Ubuntu, and before.
+/// The directory since Debian 12 and on Ubuntu, and the one before.
 const PLACES: &[&str] = &["/boot/firmware", "/boot"];
 
-/// What the firmware reads in place of `config.txt` when the restart asked for it.
+/// The file that the firmware reads instead of `config.txt` if the restart requested it.
 const TRY_CONFIG: &str = "tryboot.txt";
 const TRY_LINE: &str = "quietcore-trial.txt";
 
@@ -35,13 +35,13 @@ pub static LOADER: Loader = Loader {
     refuses: no_refusal,
 };
 
-/// What `config.txt` says about the line.
+/// The settings of `config.txt` for the line.
 struct Config {
     dir: String,
     text: String,
-    /// The file of the line.
+    /// The file with the line.
     path: String,
-    /// What is put before the names of files.
+    /// The prefix of file names.
     prefix: String,
 }
 
@@ -65,8 +65,8 @@ fn config(tree: &dyn Tree) -> Option<Config> {
     })
 }
 
-/// The name of the line's file and the prefix, as they are for every board: a section such as `[pi4]` or `[tryboot]` is for
-/// some only.
+/// The file name and prefix that apply to every board: a section such as `[pi4]` or `[tryboot]` applies only to
+/// some.
 fn names(text: &str) -> (String, String) {
     let (mut name, mut prefix) = ("cmdline.txt".to_owned(), String::new());
     let mut for_all = true;

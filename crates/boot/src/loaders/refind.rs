@@ -1,5 +1,5 @@
-//! rEFInd: each line of `refind_linux.conf` beside the kernels is a title and a boot line in quotes; `refind.conf` may have
-//! entries written by hand (`menuentry`). rEFInd has no entry for one boot, so the files are shown and not edited.
+//! Supports rEFInd: each line of `refind_linux.conf`, next to the kernels, is a title and a boot line in quotes;
+//! `refind.conf` may have manual entries (`menuentry`). rEFInd has no one-shot entry, so the files are not edited.
 
 use super::file_line::{self, Displayed, FileLine};
 use super::{Loader, evidence};
@@ -56,7 +56,7 @@ fn all(tree: &dyn Tree) -> Vec<FileLine> {
     of_kernels(tree).into_iter().chain(own).collect()
 }
 
-/// `"Boot with standard options" "root=UUID=1 rw"`: the first line is what rEFInd starts by itself.
+/// `"Boot with standard options" "root=UUID=1 rw"`: rEFInd starts the first line by default.
 fn of_kernels(tree: &dyn Tree) -> Vec<FileLine> {
     let text = tree::look(tree, OF_KERNELS).unwrap_or_default();
     let mut found = Vec::new();
@@ -94,7 +94,7 @@ fn of_own(tree: &dyn Tree, path: &str) -> Vec<FileLine> {
     found
 }
 
-/// Where a line begins in the file, the line, and where its options are in it.
+/// The offset of a line in the file, the line, and the range of its options.
 type Place<'a> = (usize, &'a str, Range<usize>);
 
 fn file_line_at(path: &str, number: usize, title: &str, (start, line, options): Place) -> FileLine {
@@ -108,7 +108,7 @@ fn file_line_at(path: &str, number: usize, title: &str, (start, line, options): 
     }
 }
 
-/// The next text in double quotes from a place on, without them. Two quotes together are one of the text.
+/// The next text in double quotes from an offset on, without the quotes. A doubled quote is a literal quote.
 fn quoted(line: &str, from: usize) -> Option<Range<usize>> {
     let start = from + line.get(from..)?.find('"')? + 1;
     let mut at = start;

@@ -1,5 +1,5 @@
-//! systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot partition, read
-//! at every boot. Kernels that are installed later take their line from `/etc/kernel/cmdline`.
+//! Supports systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot
+//! partition, read at every boot. Kernels installed later take their line from `/etc/kernel/cmdline`.
 
 use super::kernel_cmdline::{self, Extent};
 use super::{
@@ -12,10 +12,10 @@ use crate::releases::choose;
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
 
-/// Where boot partitions are mounted, besides those that `/proc/mounts` shows.
+/// Mount points of boot partitions, in addition to those in `/proc/mounts`.
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
 
-/// What the line of `/etc/kernel/cmdline` is for, beside entries that are there.
+/// The use of the line in `/etc/kernel/cmdline`, next to existing entries.
 pub const LATER: &str = "kernels that come later";
 
 /// systemd-boot.
@@ -42,7 +42,7 @@ fn find(tree: &dyn Tree) -> Option<String> {
     Some(format!("{place}/loader/entries"))
 }
 
-/// Mount points with entries that belong to systemd-boot: the loader itself, or its configuration, is beside them.
+/// Mount points with entries of systemd-boot: the loader itself, or its configuration, is next to them.
 fn places(tree: &dyn Tree) -> Vec<String> {
     let mounts = tree::look(tree, "/proc/mounts").unwrap_or_default();
     let fat = mounts.lines().filter_map(|line| {
@@ -78,7 +78,7 @@ fn files(tree: &dyn Tree) -> Vec<String> {
         .into_iter()
         .map(|place| format!("{place}/loader/entries"));
     let all = dirs.flat_map(|dir| bls::files(tree, &dir));
-    // An entry that starts another system has no options of Linux.
+    // An entry for another operating system has no Linux options.
     all.filter(|path| tree::look(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
         .collect()
 }
@@ -105,7 +105,7 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
     all
 }
 
-/// The entry that stays is a copy of the one that is started.
+/// The entry that stays is a copy of the default entry.
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     let Some(path) = started(tree) else {
         return Ok(Fallback::None {
@@ -118,7 +118,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     Ok(Fallback::Made(vec![edit], what))
 }
 
-/// The entry that this boot came from, else the one that `loader.conf` names, else the last by its name.
+/// The entry of the current boot, else the one in `loader.conf`, else the last by name.
 fn started(tree: &dyn Tree) -> Option<String> {
     const SELECTED: &str =
         "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
@@ -134,7 +134,7 @@ fn started(tree: &dyn Tree) -> Option<String> {
         let text = tree::look(tree, &format!("{place}/loader/loader.conf"))?;
         bls::value(&text, "default").map(|name| name.to_lowercase())
     });
-    // Without counters, which the loader takes off too.
+    // Without boot counters, which the loader removes too.
     let by = |id: Option<String>| {
         files
             .iter()
@@ -155,7 +155,7 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     let path = match &wanted.kernel {
         None => started,
         Some(release) => {
-            // The usual entry first, then the newest.
+            // The default entry first, then the newest.
             let others = files(tree).into_iter().rev();
             let all = std::iter::once(started).chain(others);
             let found = all.filter_map(|path| Some((bls::release(tree, &path)?, path)));

@@ -1,4 +1,4 @@
-//! Debian's u-boot-menu: `extlinux.conf` is generated from `/etc/default/u-boot` by `u-boot-update`, for boards with U-Boot.
+//! Supports Debian's u-boot-menu: `u-boot-update` generates `extlinux.conf` from `/etc/default/u-boot`, for boards with U-Boot.
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
@@ -13,7 +13,7 @@ use crate::trial::Trial;
 const DEFAULTS: &str = "/etc/default/u-boot";
 const PARAMETERS: &str = "U_BOOT_PARAMETERS";
 
-/// What `u-boot-update` takes where the variable is not set (u-boot-update(8)).
+/// The default of `u-boot-update` if the variable is not set (u-boot-update(8)).
 const UNSET: &str = "ro quiet ";
 
 /// Snippets of images that set the same variables.

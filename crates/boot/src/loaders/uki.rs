@@ -1,5 +1,5 @@
-//! Unified kernel images: the line is inside a signed program. What can be edited is the file that the next image is built
-//! with; the images themselves have to be built again by the machine's own means, and that is said.
+//! Supports unified kernel images: the line is inside a signed program. Only the file from which the next image is built
+//! can be edited. The machine's own tools must rebuild the images; a remark says so.
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
@@ -12,13 +12,13 @@ use crate::trial::Trial;
 
 const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
 
-/// The firmware's own word on whether it starts only what is signed.
+/// The firmware's report on whether it starts only signed programs.
 const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
-/// What the stub in the image calls itself, by the Boot Loader Interface.
+/// The name of the stub in the image, from the Boot Loader Interface.
 const STUB_INFO: &str = "/sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 
-/// systemd-stub takes add-ons with words since this version (its manual page).
+/// systemd-stub accepts add-ons with words since this version (its manual page).
 const ADDONS_SINCE: u32 = 254;
 
 /// Unified kernel images.
@@ -72,7 +72,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(vec![line])
 }
 
-/// What is inside the images is not looked at: they are programs.
+/// The content of the images is not read: they are programs.
 fn entries(_tree: &dyn Tree) -> Vec<Entry> {
     Vec::new()
 }
@@ -84,7 +84,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     )))
 }
 
-/// What builds the images of the line.
+/// The tool that builds the images with the line.
 fn tool(tree: &dyn Tree) -> &'static str {
     match tree::is_there(tree, "/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
@@ -135,7 +135,7 @@ fn remarks(tree: &dyn Tree) -> Vec<String> {
     )]
 }
 
-/// The version of the stub that started this machine; `None` where it was another one, or a captured machine does not tell.
+/// The version of the stub that started this machine; `None` if another program did, or if a captured machine lacks the variable.
 fn stub_version(tree: &dyn Tree) -> Option<u32> {
     let bytes = tree.bytes(STUB_INFO)?;
     let text = super::utf16(bytes.get(4..)?);

@@ -1,4 +1,4 @@
-//! Alpine: `extlinux.conf` is generated from `/etc/update-extlinux.conf` by `update-extlinux`.
+//! Supports Alpine: `update-extlinux` generates `extlinux.conf` from `/etc/update-extlinux.conf`.
 
 use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, no_remarks, variable};
 use crate::BootError;

@@ -1,5 +1,5 @@
-//! Lines that are the value of one variable: in a file that a shell reads and a tool makes the loader's file of, or in an
-//! environment file of U-Boot.
+//! Supports lines that are the value of one variable: in a shell file from which a tool generates the loader's file, or in a
+//! U-Boot environment file.
 
 use super::{Entry, Fallback, one_line_fallback};
 use crate::line::{Line, Slot};
@@ -9,26 +9,26 @@ use crate::tree::{self, Tree};
 use crate::trial::Trial;
 use crate::{BootError, Writing};
 
-/// With an environment file there is nothing to try a line by.
+/// An environment file offers no way to try a line.
 pub const NO_TRIAL: Trial = Trial::Cannot {
     why: "U-Boot reads one environment file, whatever happened at the last boot",
     next: "use `boot set --force` where you reach the console of the board or its card in another computer",
 };
 
-/// Nor an entry that stays.
+/// It has no entry that could stay, either.
 ///
 /// # Errors
-/// None; every loader is asked in this form.
+/// None; the signature is the same for every loader.
 pub fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
     Ok(one_line_fallback(
         "U-Boot's script starts one entry with one line",
     ))
 }
 
-/// A shell variable; a file without it gets it at its end, beginning with what the tool takes where it is not set.
+/// A shell variable. A file without it gets it at its end, initialised with the tool's default for an unset variable.
 ///
 /// # Errors
-/// A file that is no text, or a value that is put together by commands.
+/// A file that is not text, or a value that commands compute.
 pub fn shell(
     tree: &dyn Tree,
     path: &str,
@@ -54,7 +54,7 @@ pub fn shell(
         });
     };
     let Some(writing) = one.writing else {
-        // Where the value is not computed either, that is the reason, with its place.
+        // If the value cannot be computed either, that is the reason, with its position.
         evaluated.text(tree)?;
         return Err(BootError::NoPlace {
             path,
@@ -69,7 +69,7 @@ pub fn shell(
     })
 }
 
-/// Why the file of one variable is not edited: the shell that reads it computes a value that is not known here.
+/// Why the file of one variable is not edited: the shell that reads it computes an unknown value.
 pub fn refuses(
     lines: Result<Vec<Line>, BootError>,
     tree: &dyn Tree,
@@ -87,7 +87,7 @@ pub fn refuses(
 /// A variable of a U-Boot environment file: `name=value`, to the end of the line, without quotes.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is not text.
 pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, BootError> {
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
@@ -112,7 +112,7 @@ pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, Boot
     ))
 }
 
-/// A place at the end of a file that comes with its name.
+/// A slot at the end of a file, written together with its name.
 fn framed(slot: Slot, text: &str, before: &str, after: &str) -> Slot {
     let gap = if text.is_empty() || text.ends_with('\n') {
         ""
@@ -125,7 +125,7 @@ fn framed(slot: Slot, text: &str, before: &str, after: &str) -> Slot {
     }
 }
 
-/// The one entry that an environment file makes.
+/// The one entry of an environment file.
 pub fn only_entry(tree: &dyn Tree, path: &str, name: &str) -> Option<Entry> {
     let line = environment(tree, path, name).ok()?;
     Some(Entry {

@@ -1,10 +1,10 @@
-//! Lists of words of boot lines: what one has and another has not. Files of others may be long, so a list that is asked for
-//! each word of another is a set.
+//! Compares word lists of boot lines. Files of others may be long, so a list that is queried for each word of another
+//! is a set.
 
 use machine::cmdline::{Parameter, same_name, words};
 use std::collections::BTreeSet;
 
-/// The words of a list, however their quotes are written: GRUB moves them in front of the name.
+/// The words of a list, regardless of their quoting: GRUB moves quotes to the front of the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WordSet(BTreeSet<(String, Option<String>)>);
 
@@ -15,18 +15,18 @@ impl WordSet {
         words(line).collect()
     }
 
-    /// Whether it has a word.
+    /// Whether it contains a word.
     #[must_use]
     pub fn has(&self, word: &str) -> bool {
         self.0.contains(&key(word))
     }
 
-    /// Adds a word; false where it is there already.
+    /// Adds a word; false if it is there already.
     pub fn add(&mut self, word: &str) -> bool {
         self.0.insert(key(word))
     }
 
-    /// The words of a line that it does not have.
+    /// The words of a line that are not in the list.
     #[must_use]
     pub fn missing<'a>(&self, line: &'a str) -> Vec<&'a str> {
         words(line).filter(|word| !self.has(word)).collect()
@@ -39,13 +39,13 @@ impl<'a> FromIterator<&'a str> for WordSet {
     }
 }
 
-/// Name and value. The kernel does not tell `-` from `_` in a name.
+/// Name and value. The kernel does not distinguish `-` from `_` in a name.
 fn key(word: &str) -> (String, Option<String>) {
     let one = Parameter::parse(word);
     (one.name.replace('-', "_"), one.value)
 }
 
-/// The one of several whose words are nearest to those of a line; of equal ones the first.
+/// The line that is most similar to the given one; of equal ones the first.
 pub fn nearest<T>(line: &str, all: Vec<T>, text: impl Fn(&T) -> &str) -> Option<T> {
     let there = WordSet::of_line(line);
     let apart = |one: &T| {

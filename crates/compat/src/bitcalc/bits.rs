@@ -1,14 +1,14 @@
-//! A mask as bitcalc knows it: beside the bits that are set it keeps how many were written, because its hexadecimal
-//! form shows zeros in front as they were given.
+//! Implements bitcalc's masks. Besides the set bits, a mask stores how many were written, because its hexadecimal form
+//! preserves leading zeros.
 
-/// More bits than any machine has CPUs; the original takes as many as there is memory.
+/// More bits than any machine has CPUs; in the original only memory limits the number.
 pub const MAX_BITS: usize = 1 << 20;
 
 /// A mask of any width up to [`MAX_BITS`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bits(Vec<bool>);
 
-/// How a mask is printed.
+/// The output format of a mask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// `ff00ff00ff`
@@ -23,7 +23,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the word of `--format`.
+    /// The format for the value of `--format`.
     #[must_use]
     pub fn of(word: &str) -> Option<Format> {
         match word {
@@ -48,10 +48,10 @@ impl Bits {
         Ok(Bits(vec![true; count]))
     }
 
-    /// A hexadecimal mask, with or without `0x`; commas stand anywhere.
+    /// A hexadecimal mask, with or without `0x`; commas are allowed anywhere.
     ///
     /// # Errors
-    /// Other letters, and more than [`MAX_BITS`].
+    /// Other characters, or more than [`MAX_BITS`].
     pub fn of_mask(text: &str) -> Result<Bits, String> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         let mut bits = Vec::new();
@@ -69,10 +69,10 @@ impl Bits {
         Ok(Bits(bits))
     }
 
-    /// A list of numbers and ranges, in either order, as in C: `0x` is hexadecimal, `0` in front octal.
+    /// A list of numbers and ranges, in any order, with C prefixes: `0x` is hexadecimal, `0` is octal.
     ///
     /// # Errors
-    /// Text that is no list, and bits above [`MAX_BITS`].
+    /// Text that is not a list, or bits above [`MAX_BITS`].
     pub fn of_list(text: &str) -> Result<Bits, String> {
         let malformed = || format!("{text}: Malformed bitmap");
         let mut bits = Vec::new();
@@ -98,7 +98,7 @@ impl Bits {
         Ok(Bits(bits))
     }
 
-    /// How many bits were written, zeros in front included.
+    /// The number of bits that were written, including leading zeros.
     #[must_use]
     pub fn width(&self) -> usize {
         self.0.len()
@@ -116,7 +116,7 @@ impl Bits {
         self.with(other, |one, two| one != two)
     }
 
-    /// Numbers of the bits that are set, ascending.
+    /// Indexes of the set bits, ascending.
     pub fn set(&self) -> impl Iterator<Item = usize> + '_ {
         let numbered = self.0.iter().enumerate();
         numbered.filter(|(_, is_set)| **is_set).map(|(bit, _)| bit)
@@ -191,7 +191,7 @@ impl Bits {
     }
 }
 
-/// A number at the beginning of a text, as `strtoul` with base 0 reads it, and what stands behind it.
+/// The number at the start of a text, parsed like `strtoul` with base 0, and the remaining text.
 fn number(text: &str) -> Option<(usize, &str)> {
     let (base, digits) = match text.as_bytes() {
         [b'0', b'x' | b'X', next, ..] if next.is_ascii_hexdigit() => (16, text.get(2..)?),
@@ -205,7 +205,7 @@ fn number(text: &str) -> Option<(usize, &str)> {
     if digits.is_empty() {
         return None;
     }
-    // What does not fit is refused for its width by the caller.
+    // The caller rejects an overflow because of its width.
     Some((usize::from_str_radix(digits, base).unwrap_or(usize::MAX), rest))
 }
 

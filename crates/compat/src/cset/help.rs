@@ -1,15 +1,15 @@
-//! What cset says about itself: usage, options, version.
+//! Prints cset's help: usage, options, version.
 
 use super::options::{Flag, Takes};
 use super::talk::Talk;
 use super::{Command, Refused, chosen};
 use root::Status;
 
-/// Whose this one is.
+/// The author of this implementation.
 pub const COPYRIGHT: &str = "\nThis is quietcore, answering the command line of cset 1.6; it holds no code of that \
                              program.\nLicence: MIT or Apache-2.0, at your choice.\n";
 
-/// Said when there is no command.
+/// Printed if there is no command.
 pub const NOTHING: &str = "usage: cset <command>\n  Try \"cset --help\" for a list of supported commands\n";
 
 const GENERAL: &str = "Usage: cset [global options] <command> [command options]
@@ -32,7 +32,7 @@ Regular commands:
   set         create, modify and destroy cpusets
 ";
 
-/// What each command is for, in a few lines.
+/// A short description of each command.
 const ABOUT: &[(&str, &str)] = &[
     (
         "shield",
@@ -85,7 +85,7 @@ pub fn usage(command: &Command) -> String {
     text
 }
 
-/// What is said on standard error about wrong options.
+/// The message on standard error about wrong options.
 pub fn wrong(command: &Command, what: &str) -> String {
     format!(
         "{}\n\ncset {}: error: {what}\n",

@@ -1,16 +1,16 @@
-//! Which tasks a command means: by PIDSPEC with or without their threads, or all of a set.
+//! Selects the tasks for a command: by PIDSPEC with or without their threads, or all of a set.
 
 use super::tree::{Set, Tree};
 use super::{Refused, spec};
 use machine::Task;
 use std::collections::BTreeSet;
 
-/// Whether the other threads of a task's process come too.
+/// Whether the other threads of a task's process are moved too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Siblings {
-    /// They do (`--threads`).
+    /// Yes (`--threads`).
     Come,
-    /// They do not.
+    /// No.
     Stay,
 }
 
@@ -19,36 +19,36 @@ pub enum Siblings {
 pub enum KernelThreads {
     /// None.
     None,
-    /// Those that no one bound to some of the CPUs of their set (`-k`).
+    /// Those without an affinity to some of the CPUs of their set (`-k`).
     Unbound,
     /// All; the kernel refuses some (`-k --force`).
     All,
 }
 
-/// Tasks that a command means, sorted by what becomes of them.
+/// The selected tasks, grouped by the action for them.
 #[derive(Debug, Default)]
 pub struct Chosen {
-    /// Threads of programs that are to be moved.
+    /// Threads of programs to move.
     pub user: Vec<u32>,
-    /// Kernel threads that are to be moved.
+    /// Kernel threads to move.
     pub kernel: Vec<u32>,
-    /// Kernel threads that stay because somebody bound them.
+    /// Kernel threads that stay because they are bound.
     pub bound: usize,
-    /// Kernel threads that stay because nobody asked for such.
+    /// Kernel threads that stay because they were not requested.
     pub kernel_left: usize,
-    /// Tasks that are not in the set that they should come from.
+    /// Tasks that are not in the source set.
     pub elsewhere: usize,
-    /// Numbers of no task.
+    /// PIDs without a task.
     pub missing: usize,
 }
 
 impl Chosen {
-    /// All that are to be moved.
+    /// All tasks to move.
     pub fn all(&self) -> Vec<u32> {
         self.user.iter().chain(&self.kernel).copied().collect()
     }
 
-    /// How many that are.
+    /// The number of tasks to move.
     pub fn len(&self) -> usize {
         self.user.len() + self.kernel.len()
     }
@@ -75,10 +75,10 @@ impl Chosen {
     }
 }
 
-/// The numbers that a PIDSPEC means.
+/// The PIDs in a PIDSPEC.
 ///
 /// # Errors
-/// Groups that are no numbers.
+/// Groups that are not numbers.
 pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, Refused> {
     let tids: BTreeSet<u32> = tree
         .machine
@@ -101,7 +101,7 @@ pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, 
     Ok(pids)
 }
 
-/// Of these numbers, those of tasks that are in `from` and not in `to`.
+/// Selects, from these PIDs, the tasks that are in `from` and not in `to`.
 pub fn of_pids(tree: &Tree, pids: &[u32], from: Option<&Set>, to: &Set, kernel: KernelThreads) -> Chosen {
     let mut chosen = Chosen::default();
     for tid in pids {
@@ -117,7 +117,7 @@ pub fn of_pids(tree: &Tree, pids: &[u32], from: Option<&Set>, to: &Set, kernel: 
     chosen
 }
 
-/// All tasks of a set.
+/// Selects all tasks of a set.
 pub fn of_set(tree: &Tree, from: &Set, to: &Set, kernel: KernelThreads) -> Chosen {
     let mut chosen = Chosen::default();
     for task in tree.members(from) {

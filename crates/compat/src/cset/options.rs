@@ -1,33 +1,33 @@
-//! Options as cset's callers write them: clustered short ones, long ones by any unique beginning, values attached or
-//! behind, operands in between, `--` before the rest.
+//! Parses options like cset: clustered short options, long options by unique prefix, attached or separate values,
+//! interleaved operands, `--` before the rest.
 
 use super::Refused;
 use std::ffi::{OsStr, OsString};
 
 /// One option of a command.
 pub struct Flag {
-    /// Its letter; a blank where it has none.
+    /// Its letter; a blank if it has none.
     pub short: char,
     /// Its name.
     pub long: &'static str,
-    /// What it takes.
+    /// The value that it takes.
     pub takes: Takes,
-    /// What it does, for the list of options.
+    /// Its description in the list of options.
     pub help: &'static str,
 }
 
 impl Flag {
-    /// One that takes nothing.
+    /// An option without a value.
     pub const fn plain(short: char, long: &'static str, help: &'static str) -> Flag {
         Flag::with(short, long, Takes::Nothing, help)
     }
 
-    /// One that takes a word.
+    /// An option with a word as its value.
     pub const fn word(short: char, long: &'static str, help: &'static str) -> Flag {
         Flag::with(short, long, Takes::Word, help)
     }
 
-    /// One of any kind.
+    /// An option of any kind.
     pub const fn with(short: char, long: &'static str, takes: Takes, help: &'static str) -> Flag {
         Flag {
             short,
@@ -38,7 +38,7 @@ impl Flag {
     }
 }
 
-/// What stands behind an option.
+/// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing.
@@ -49,26 +49,26 @@ pub enum Takes {
     OneOf(&'static [&'static str]),
 }
 
-/// A command line taken apart.
+/// A parsed command line.
 #[derive(Debug, Default)]
 pub struct Given {
     options: Vec<(&'static str, String)>,
-    /// What is no option.
+    /// The operands.
     pub operands: Vec<OsString>,
 }
 
 impl Given {
-    /// Whether an option is there.
+    /// Whether an option is given.
     pub fn has(&self, long: &str) -> bool {
         self.options.iter().any(|(name, _)| *name == long)
     }
 
-    /// How often an option is there.
+    /// How often an option is given.
     pub fn count(&self, long: &str) -> usize {
         self.options.iter().filter(|(name, _)| *name == long).count()
     }
 
-    /// The last value of an option; an empty one counts as none.
+    /// The last value of an option; an empty one counts as missing.
     pub fn value(&self, long: &str) -> Option<&str> {
         let found = self.options.iter().rev().find(|(name, _)| *name == long);
         found
@@ -84,10 +84,10 @@ impl Given {
     }
 }
 
-/// Takes a command line apart.
+/// Parses a command line.
 ///
 /// # Errors
-/// What is wrong with it, in the words that callers know.
+/// The error in the command line, in the words that callers expect.
 pub fn parse(flags: &'static [Flag], words: &[OsString]) -> Result<Given, Refused> {
     let mut given = Given::default();
     let mut words = words.iter();

@@ -1,5 +1,5 @@
-//! Putting tasks into sets: into those of a partition of ours as `run` and `move` do it, so that its undo brings them
-//! home; and this process itself before it becomes a program.
+//! Moves tasks into sets. Moves into our partitions work like `run` and `move`, so that undo returns the tasks to their
+//! original cgroups. Also places this process itself before it executes a program.
 
 use super::tree::{Set, Tree};
 use super::{Refused, words_of};
@@ -14,16 +14,16 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// How a move went.
+/// The result of a move.
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// Tasks that the kernel did not let go.
+    /// Tasks that the kernel refused to move.
     pub refused: usize,
-    /// Tasks that were gone.
+    /// Tasks that had exited.
     pub gone: usize,
 }
 
-/// The partitions in force, out of the journal.
+/// The active partitions, from the journal.
 pub fn partitions(journal: &Journal, boot_id: Option<&str>) -> Vec<Intent> {
     if journal.state(boot_id) != JournalState::InForce {
         return Vec::new();
@@ -44,7 +44,7 @@ pub fn is_of(tree: &Tree, set: &Set, partitions: &[Intent]) -> bool {
     })
 }
 
-/// Moves tasks into a set of a partition that is in force.
+/// Moves tasks into a set of an active partition.
 ///
 /// # Errors
 /// A journal that cannot be written.
@@ -84,7 +84,7 @@ fn taken(partitions: &[Intent]) -> CpuSet {
         .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
 }
 
-/// Whether v2 moves this thread without its process: it was named without it, and the set takes single threads.
+/// Whether v2 moves this thread without its process: it was named alone, and the set accepts single threads.
 fn goes_alone(tree: &Tree, ground: &Ground, tids: &[u32], tid: u32, to: &Set) -> bool {
     let pid = tree.task(tid).map_or(tid, |task| task.pid);
     let dir = tree.hierarchy.dir(&to.place);
@@ -134,7 +134,7 @@ fn parcel(tree: &Tree, tid: u32, to: &Set) -> Parcel {
     }
 }
 
-/// What has to be known where a set takes no tasks on v2.
+/// A hint for a set that accepts no tasks on v2.
 pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
     let hint = "--> on cgroup v2 tasks live in the innermost sets: one that has sets below it takes none, nor one below \
                 a set that has tasks";
@@ -143,7 +143,7 @@ pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
     applies.then(|| hint.to_owned()).into_iter().collect()
 }
 
-/// Puts this process into a set, before it becomes a program there.
+/// Places this process into a set, before it executes a program there.
 fn enter(session: &Session, tree: &Tree, to: &Set) -> Result<(), Refused> {
     let own = Parcel {
         unit: Unit::Process,
@@ -190,7 +190,7 @@ fn enter(session: &Session, tree: &Tree, to: &Set) -> Result<(), Refused> {
     }
 }
 
-/// A program that is to be started in a set.
+/// A program to start in a set.
 pub struct Start<'a> {
     /// The set.
     pub set: &'a Set,
@@ -202,10 +202,10 @@ pub struct Start<'a> {
     pub group: Option<&'a str>,
 }
 
-/// Becomes the program in its set; `before` is called when nothing but the program itself can fail any more.
+/// Executes the program in its set; `before` is called when only the execution itself can still fail.
 ///
 /// # Errors
-/// Users and groups that there are not, a set that takes no tasks, a program that cannot be started.
+/// Unknown users and groups, a set that accepts no tasks, a program that cannot be started.
 pub fn become_program(session: &Session, tree: &Tree, start: &Start, before: impl FnOnce()) -> Refused {
     match try_to_become(session, tree, start, before) {
         Ok(error) => {

@@ -1,4 +1,4 @@
-//! `cset proc`: lists tasks of sets, starts programs in them, moves tasks between them.
+//! Implements `cset proc`: lists tasks of sets, starts programs in them, moves tasks between them.
 
 use super::moving::{self, Chosen, KernelThreads, Siblings};
 use super::options::{Flag, Given};
@@ -77,7 +77,7 @@ fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Resul
     Ok(Status::Done)
 }
 
-/// The line about a set, and the rows of its tasks.
+/// The header of a set, and the rows of its tasks.
 pub(super) fn show(session: &Session, tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: usize) {
     let tasks: Vec<&Task> = tree.members(set).collect();
     let rows = tables::tasks(&tasks, session.root(), talk.reader, indent);
@@ -126,7 +126,7 @@ fn exec(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Resul
     }))
 }
 
-/// The message that scripts read the number of the program from.
+/// The message from which scripts parse the program's PID.
 pub(super) fn last_message(set: &Set, talk: &mut Talk) {
     talk.say(&format!(
         "--> last message, executed args into cpuset \"{}\", new pid is: {}",
@@ -135,7 +135,7 @@ pub(super) fn last_message(set: &Set, talk: &mut Talk) {
     ));
 }
 
-/// What a move is about, however it was written.
+/// The parameters of a move, in any syntax.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     pids: Option<String>,
@@ -143,7 +143,7 @@ struct Wanted {
     to: Option<String>,
 }
 
-/// `-m PIDSPEC set`, `-m -p PIDSPEC set`, `-m from to`, with any of `-s`, `-f`, `-t` in the place of an operand.
+/// `-m PIDSPEC set`, `-m -p PIDSPEC set`, `-m from to`, with any of `-s`, `-f`, `-t` in place of an operand.
 fn wanted(given: &Given) -> Wanted {
     let text = |option: &str| given.value(option).map(str::to_owned);
     let mut operands: Vec<String> = (0..given.operands.len())
@@ -237,7 +237,7 @@ fn start_move(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) ->
     Ok(Status::Done)
 }
 
-/// Programs that forked while they were moved left children behind: passes are repeated until one finds nobody new.
+/// Programs that forked during the move left children behind: passes repeat until one finds no new task.
 fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), Refused> {
     const PASSES: usize = 50;
     let mut tried: BTreeSet<u32> = moved.iter().copied().collect();
@@ -311,7 +311,7 @@ fn carry_out(
     Ok(())
 }
 
-/// Tasks that are not where they should come from.
+/// Tasks that are not in the source set.
 pub(super) fn skipped(count: usize, from: &str) -> String {
     format!(
         "**> skipped {count} {}, not in origination set \"{from}\"",
@@ -340,7 +340,7 @@ mod tests {
         (some(pids), some(from), some(to))
     }
 
-    /// Every way of the tutorial's section "Proc Subcommand Shortcuts".
+    /// Every form in the tutorial's section "Proc Subcommand Shortcuts".
     #[test]
     fn every_way_to_write_a_move() {
         for line in [

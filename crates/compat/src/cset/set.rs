@@ -1,4 +1,4 @@
-//! `cset set`: lists, makes, changes, renames and removes cpusets.
+//! Implements `cset set`: lists, creates, changes, renames and removes cpusets.
 
 mod change;
 
@@ -125,7 +125,7 @@ fn rename(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Res
     Ok(())
 }
 
-/// The root is nobody's, and what belongs to a shield goes with it.
+/// The root cannot be removed, and sets of a shield are removed with it.
 fn own(session: &Session, tree: &Tree, set: &Set) -> Result<(), Refused> {
     if set.path == "/" {
         return Err(Refused::said("the root cpuset stays as it is"));
@@ -172,7 +172,7 @@ fn destroy(session: &Session, given: &Given, talk: &mut Talk) -> Result<(), Refu
     Ok(())
 }
 
-/// Removes a set and all below it, the innermost first.
+/// Removes a set and all sets below it, the innermost first.
 fn remove(session: &Session, tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
     for old in tree.below(set).into_iter().rev() {
         let above = &change::heir(tree, old)?.path;
@@ -189,10 +189,10 @@ fn remove(session: &Session, tree: &Tree, set: &Set, talk: &mut Talk) -> Result<
     destroy_all(session, tree, &tree.below(set))
 }
 
-/// Removes these sets, the last one first; their tasks go to their parents.
+/// Removes these sets, the last one first; their tasks move to their parents.
 pub(super) fn destroy_all(session: &Session, tree: &Tree, sets: &[&Set]) -> Result<(), Refused> {
     for old in sets.iter().rev() {
-        // What was in a set below it is in this one now.
+        // Tasks of sets below it are in this one now.
         let now = Tree::read(session)?;
         let Some(old) = now.sets.iter().find(|set| set.place == old.place) else {
             continue;
@@ -203,7 +203,7 @@ pub(super) fn destroy_all(session: &Session, tree: &Tree, sets: &[&Set]) -> Resu
     Ok(())
 }
 
-/// Moves tasks into a set, and says how many are not there afterwards.
+/// Moves tasks into a set, and reports how many are not there afterwards.
 pub(super) fn move_tasks(session: &Session, tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
     if place::is_of(tree, to, &session.in_force()) {
         return place::into_partition(session, tree, tids, to);
@@ -222,7 +222,7 @@ pub(super) fn move_tasks(session: &Session, tree: &Tree, tids: &[u32], to: &Set)
     Ok(moved)
 }
 
-/// Other CPUs for a shield that somebody made by hand: one of its sets has to shrink before the other can grow.
+/// Changes the CPUs of a manually created shield: one of its sets must shrink before the other can grow.
 pub(super) fn resize(
     session: &Session,
     tree: &Tree,

@@ -1,7 +1,7 @@
-//! `cset shield`: CPUs for chosen programs. The shield is a partition of ours, with the names that cset gives its two
-//! sets, so that `--reset` gives back the true former state.
+//! Implements `cset shield`: CPUs for selected programs. The shield is a partition of ours, and its two sets have cset's
+//! names, so that `--reset` restores the true former state.
 //!
-//! As under cset, programs inside share its CPUs: it is a `root` partition on v2, and balanced on v1. Without
+//! As in cset, programs inside share its CPUs: it is a `root` partition on v2, and balanced on v1. Without
 //! `--kthread=on` kernel threads are left alone.
 
 mod make;
@@ -61,11 +61,11 @@ struct Names {
     system: String,
 }
 
-/// A shield that is there.
+/// An existing shield.
 struct Shield<'t> {
     user: &'t Set,
     system: &'t Set,
-    /// What our journal says of it; `None` for one that somebody made by hand.
+    /// Its entry in our journal; `None` for a manually created one.
     intent: Option<Intent>,
 }
 
@@ -89,7 +89,7 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
         make::kernel_threads(session, &tree, &shield, Kthread::of(Some(word)), talk)?;
         return Ok(Status::Done);
     }
-    // A first operand that is a PIDSPEC is one; anything else is a program.
+    // A first operand in PIDSPEC syntax is a PIDSPEC; anything else is a program.
     let pidspec = given.value("pid").map(str::to_owned).or_else(|| {
         let first = given.operand(0).filter(|first| spec::is_pids(first));
         first.filter(|_| !given.has("exec"))
@@ -114,7 +114,7 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
     }
 }
 
-/// The shield: that of our journal, or two sets of these names.
+/// Finds the shield: the one in our journal, or two sets with these names.
 fn active<'t>(session: &Session, tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
     let inactive = || Refused::said("shielding not active on system");
     let intent = session
@@ -189,7 +189,7 @@ fn bring(
     };
     let pids = moving::pids(tree, pidspec, siblings)?;
     talk.say(&format!("--> {doing} following pidspec: {pidspec} {threads}"));
-    // On v2 the partition alone keeps others out, wherever they are: who is not in the set `system` is outside too.
+    // On v2 the partition alone excludes other tasks: a task outside the set `system` is outside the shield too.
     let anywhere = given.has("force") || (tree.hierarchy.version == Version::V2 && !given.has("unshield"));
     let from = (!anywhere).then_some(from);
     let kernel = match given.has("force") {
@@ -197,7 +197,7 @@ fn bring(
         false => KernelThreads::Unbound,
     };
     let chosen = moving::of_pids(tree, &pids, from, to, kernel);
-    // A number of no task is in no set either.
+    // A PID without a task is in no set either.
     let elsewhere = chosen.elsewhere + chosen.missing;
     if elsewhere > 0 {
         talk.say(&proc::skipped(elsewhere, name));
@@ -218,12 +218,12 @@ fn bring(
     Ok(Status::Done)
 }
 
-/// Who is in the shield, and who is out of it.
+/// The tasks inside and outside the shield.
 fn tell(session: &Session, tree: &Tree, shield: &Shield, names: &Names, given: &Given, talk: &mut Talk) {
     let one = |set: &Set, name: &str, talk: &mut Talk| match given.count("verbose") {
         0 => talk.say(&proc::headline(set, name)),
         count => {
-            // Here the first `-v` asks for the list, the second one for its full width.
+            // Here the first `-v` requests the list, the second its full width.
             talk.verbose_again(count - 1);
             proc::show(session, tree, set, name, talk, 2);
         }

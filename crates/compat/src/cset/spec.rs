@@ -1,4 +1,4 @@
-//! CPUSPEC, MEMSPEC and PIDSPEC: plain lists of numbers and ranges, nothing else.
+//! Parses CPUSPEC, MEMSPEC and PIDSPEC: plain lists of numbers and ranges.
 
 use super::Refused;
 use machine::{CpuId, CpuSet};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// A CPUSPEC on a machine whose highest CPU is `last`.
 ///
 /// # Errors
-/// Other characters than digits, commas and dashes, groups that are no range, CPUs that there are not.
+/// Characters other than digits, commas and dashes, invalid groups, CPUs that do not exist.
 pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, Refused> {
     let set = numbers("CPUSPEC", spec)?;
     match set.last() {
@@ -21,7 +21,7 @@ pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, Refused> {
 /// A MEMSPEC.
 ///
 /// # Errors
-/// As [`cpus`], but the kernel knows which nodes there are.
+/// As for [`cpus`]; the kernel checks whether the nodes exist.
 pub fn mems(spec: &str) -> Result<CpuSet, Refused> {
     numbers("MEMSPEC", spec)
 }
@@ -41,10 +41,10 @@ fn numbers(what: &str, spec: &str) -> Result<CpuSet, Refused> {
     Ok(all)
 }
 
-/// The numbers that a PIDSPEC means: single ones as they are, of a range those that exist.
+/// The PIDs in a PIDSPEC: all single numbers, and from each range those that exist.
 ///
 /// # Errors
-/// A group that is no number and no range of numbers.
+/// A group that is not a number or a range of numbers.
 pub fn pids(spec: &str, existing: &BTreeSet<u32>) -> Result<Vec<u32>, Refused> {
     let mut pids = Vec::new();
     for group in spec.split(',').filter(|group| !group.is_empty()) {
@@ -54,7 +54,7 @@ pub fn pids(spec: &str, existing: &BTreeSet<u32>) -> Result<Vec<u32>, Refused> {
             None => pids.push(number(group)?),
             Some((first, last)) => {
                 let (first, last) = (number(first)?, number(last)?);
-                // `BTreeSet::range` takes no empty range.
+                // `BTreeSet::range` panics on an invalid range.
                 if first <= last {
                     pids.extend(existing.range(first..=last));
                 }

@@ -1,4 +1,4 @@
-//! cset's two tables, for people and for programs: of cpusets and of tasks.
+//! Formats cset's two tables, of cpusets and of tasks, for people and for programs.
 
 use super::spec;
 use super::tree::Set;
@@ -7,25 +7,25 @@ use root::Root;
 use session::accounts;
 use std::collections::BTreeMap;
 
-/// Whom a listing is for.
+/// The audience of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// A person: columns of so many letters at most, unless more was asked for.
+    /// People: columns with a maximum width, unless `-v` is given.
     Person(Width),
-    /// A program: fields with `;` between (`-m`).
+    /// Programs: fields separated by `;` (`-m`).
     Program,
 }
 
-/// How wide a row may be.
+/// The maximum width of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 80 columns.
     Screen,
-    /// As wide as it is (`-v`).
+    /// Unlimited (`-v`).
     Full,
 }
 
-/// How sets are written.
+/// The format of CPU and node sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// Lists.
@@ -36,10 +36,10 @@ pub enum Notation {
 
 const COLUMNS: usize = 79;
 
-/// What a set without CPUs or nodes shows.
+/// Displayed for a set without CPUs or nodes.
 const NONE: &str = "*****";
 
-/// The table of cpusets, without the `cset: ` before it.
+/// The table of cpusets, without the prefix `cset: `.
 pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
     let row = |set: &Set| {
         let written = |numbers: &CpuSet| match notation {
@@ -80,7 +80,7 @@ pub fn sets(sets: &[&Set], reader: Reader, notation: Notation) -> String {
     }
 }
 
-/// A path that is too long loses its middle.
+/// Shortens a long path in the middle.
 fn middle_out(path: &str, room: usize) -> String {
     const DOTS: &str = "...";
     let letters: Vec<char> = path.chars().collect();
@@ -96,7 +96,7 @@ fn middle_out(path: &str, room: usize) -> String {
     front.copied().chain(DOTS.chars()).chain(back.copied()).collect()
 }
 
-/// The rows of a table of tasks; people get the heading too, moved right by `indent`.
+/// The rows of a table of tasks; for people with a heading, indented by `indent`.
 pub fn tasks(tasks: &[&Task], root: &Root, reader: Reader, indent: usize) -> String {
     let names = accounts::user_names(root);
     let blank = " ".repeat(indent);
@@ -145,7 +145,7 @@ fn class(task: &Task) -> String {
     }
 }
 
-/// The real user, cut as cset does.
+/// The real user, truncated like in cset.
 fn user(root: &Root, tid: u32, names: &BTreeMap<u32, String>) -> String {
     let Some([user, _]) = machine::tasks::users_of(root, tid) else {
         return "?".to_owned();
@@ -155,7 +155,7 @@ fn user(root: &Root, tid: u32, names: &BTreeMap<u32, String>) -> String {
         .map_or_else(|| user.to_string(), |name| name.chars().take(8).collect())
 }
 
-/// The command line, with a blank after each word as cset has it; the name in brackets where there is none.
+/// The command line, with cset's blank after each word; the name in brackets if there is none.
 fn name(root: &Root, task: &Task) -> String {
     let line = root
         .bytes(&format!("/proc/{}/cmdline", task.key.tid))

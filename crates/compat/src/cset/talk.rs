@@ -1,4 +1,4 @@
-//! How cset speaks: every message on standard output with its name before it, and in the log that was asked for.
+//! Prints cset's messages: each one on standard output with cset's name as prefix, and in the requested log.
 
 use super::Refused;
 use super::tables::{Reader, Width};
@@ -8,20 +8,20 @@ use std::ffi::OsString;
 use std::path::Path;
 use terminal::Screen;
 
-/// The version whose command line this is.
+/// The version of the implemented command line.
 pub const VERSION: &str = "Cpuset (cset) 1.6";
 
-/// Where messages go, and for whom listings are.
+/// The targets of messages, and the audience of listings.
 pub struct Talk<'a> {
     screen: &'a mut Screen,
     log: Option<Appender>,
-    /// Whom listings are for.
+    /// The audience of listings.
     pub reader: Reader,
 }
 
 impl<'a> Talk<'a> {
-    /// To standard output, for a person, unless `/etc/cset.conf` says that programs read (`mread`). Where cpusets are
-    /// mounted, which that file may tell too, the machine itself shows.
+    /// Standard output, for people, unless `/etc/cset.conf` requests machine-readable output (`mread`). That file may also
+    /// contain the mount point of cpusets, which is detected here instead.
     pub fn new(session: &Session, screen: &'a mut Screen) -> Talk<'a> {
         let configuration = session.root().text("/etc/cset.conf").ok().flatten();
         let reader = match configuration.as_deref().is_some_and(for_programs) {
@@ -35,10 +35,10 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// `-l FILE`: keeps what is said there too.
+    /// `-l FILE`: also writes messages to this log.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// A file that cannot be created.
     pub fn log_to(&mut self, file: &str, args: &[OsString]) -> Result<(), Refused> {
         self.log = Some(Appender::create(Path::new(file))?);
         let line: Vec<String> = args
@@ -51,19 +51,19 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
-    /// `-m`: listings are for programs.
+    /// `-m`: machine-readable listings.
     pub fn for_programs(&mut self) {
         self.reader = Reader::Program;
     }
 
-    /// So often `-v`.
+    /// The number of `-v` options.
     pub fn verbose(&mut self, count: usize) {
         if count > 0 && self.reader != Reader::Program {
             self.reader = Reader::Person(Width::Full);
         }
     }
 
-    /// So many more `-v` than those that ask for a list.
+    /// The number of `-v` options beyond those that request a list.
     pub fn verbose_again(&mut self, count: usize) {
         if self.reader != Reader::Program {
             let width = if count > 0 { Width::Full } else { Width::Screen };
@@ -71,25 +71,25 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Says one message.
+    /// Prints one message.
     pub fn say(&mut self, message: &str) {
         self.note("INFO", message);
         self.screen.text(&format!("cset: {message}\n"));
     }
 
-    /// Says something as it is.
+    /// Prints a text without prefix.
     pub fn raw(&mut self, text: &str) {
         self.note("INFO", text);
         self.screen.text(text);
     }
 
-    /// Says something on standard error.
+    /// Prints to standard error.
     pub fn aside(&mut self, text: &str) {
         self.note("ERROR", text);
         self.screen.note(text);
     }
 
-    /// The bar that stands behind the move of more than a few tasks.
+    /// The progress bar after the move of more than a few tasks.
     pub fn bar(&mut self, tasks: usize) {
         const FEW: usize = 3;
         if tasks > FEW {
@@ -97,7 +97,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// A log that cannot be written is no reason to stop.
+    /// A log that cannot be written does not stop the command.
     fn note(&mut self, level: &str, text: &str) {
         if let Some(log) = &mut self.log {
             let time = machine::utc_text(session::seconds_now());
@@ -106,7 +106,7 @@ impl<'a> Talk<'a> {
     }
 }
 
-/// Whether the configuration asks for listings for programs.
+/// Whether the configuration requests machine-readable listings.
 fn for_programs(configuration: &str) -> bool {
     let set = |line: &str| {
         let (key, value) = line.split_once(['=', ':'])?;

@@ -1,40 +1,40 @@
-//! The machine's cpusets as cset names them.
+//! Reads the machine's cpusets under cset's names.
 //!
-//! On v2 our own sets stand as `quietcore-NAME` beside the slices of systemd; here they are called by NAME alone, as
-//! on v1, so that scripts find `user` and `system` on both.
+//! On v2 our own sets are called `quietcore-NAME`, next to the slices of systemd. This module calls them NAME, as on v1,
+//! so that scripts find `user` and `system` on both.
 
 use super::Refused;
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Task, Version};
 use root::Root;
 use session::Session;
 
-/// What stands before the names of our sets on v2 ([`plan::partition_path`]).
+/// The prefix of our sets on v2 ([`plan::partition_path`]).
 const OURS: &str = "quietcore-";
 
 /// One cpuset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Set {
-    /// Its last name; `root` for the root.
+    /// Its last path component; `root` for the root.
     pub name: String,
-    /// Its path as cset's callers write it.
+    /// Its path in cset's syntax.
     pub path: String,
     /// Its path below the mount.
     pub place: String,
     /// Its CPUs; empty for a set that has none yet.
     pub cpus: CpuSet,
-    /// Whether its CPUs are its own: v1 `cpu_exclusive`, v2 a partition.
+    /// Whether its CPUs are exclusive: v1 `cpu_exclusive`, v2 a partition.
     pub cpu_exclusive: bool,
     /// Its memory nodes.
     pub mems: CpuSet,
-    /// v1 `mem_exclusive`; v2 has no such thing.
+    /// v1 `mem_exclusive`; v2 has no equivalent.
     pub mem_exclusive: bool,
     /// Threads in it.
     pub tasks: usize,
-    /// Sets right below it.
+    /// Direct child sets.
     pub subsets: usize,
 }
 
-/// All of them, the root first, parents before children.
+/// All sets, the root first, parents before children.
 pub struct Tree {
     /// The machine, with every thread and its cgroup.
     pub machine: Machine,
@@ -68,7 +68,7 @@ impl Tree {
         })
     }
 
-    /// The one set of a name or a path.
+    /// The unique set with a name or a path.
     ///
     /// # Errors
     /// None, or several.
@@ -91,7 +91,7 @@ impl Tree {
         }
     }
 
-    /// The sets right below one.
+    /// The direct children of a set.
     pub fn children(&self, set: &Set) -> impl Iterator<Item = &Set> {
         let above = set.path.trim_end_matches('/').to_owned();
         self.sets
@@ -119,7 +119,7 @@ impl Tree {
             .find(|set| Some(set.place.as_str()) == task.cgroup.as_deref())
     }
 
-    /// A thread by its number.
+    /// A thread by its ID.
     pub fn task(&self, tid: u32) -> Option<&Task> {
         self.machine
             .tasks
@@ -128,7 +128,7 @@ impl Tree {
             .find(|task| task.key.tid == tid)
     }
 
-    /// Where a set that is not there yet would stand, below the mount.
+    /// The path of a set that does not exist yet, below the mount.
     pub fn place_for(&self, name: &str) -> String {
         let path = clean(name);
         let above = parent(&path);
@@ -155,7 +155,7 @@ pub fn clean(name: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// The path above; empty for the root's.
+/// The parent path; empty for the root's.
 pub fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(above, _)| above)
 }
@@ -176,7 +176,7 @@ fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, ro
             (own, mems, flag("cpu_exclusive"), flag("mem_exclusive"))
         }
         Version::V2 => {
-            // An empty list means that of the parent; the root has none, and lends what partitions have.
+            // An empty list means the parent's list; the root has none, and includes the CPUs of partitions.
             let effective = || set.effective_cpus.clone().unwrap_or_default();
             let cpus = match (is_root, own.is_empty()) {
                 (true, _) => machine.topology.online.clone(),
@@ -210,7 +210,7 @@ fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, ro
     }
 }
 
-/// A path without what we put before it, unless somebody else has a set of that name.
+/// A path without our prefix, unless another set has that name.
 fn shown(place: &str, hierarchy: &Hierarchy) -> String {
     let ours = match hierarchy.version {
         Version::V1 => None,

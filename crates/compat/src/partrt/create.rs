@@ -1,4 +1,4 @@
-//! `partrt create`: quietcore's own apply, with the knobs that partrt turns. Each of its options leaves one of them out.
+//! Implements `partrt create`: quietcore's own apply, with partrt's knobs. Each of its options skips one knob.
 
 use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
 use apply::{Applied, Entry, Outcome, Request};
@@ -12,7 +12,7 @@ use session::isolation;
 use std::collections::BTreeSet;
 use terminal::Screen;
 
-/// What partrt turns beside partition, tasks and interrupts: the option that leaves it out, and our knob with partrt's
+/// What partrt changes besides partition, tasks and interrupts: the option that skips it, and our knob with partrt's
 /// value.
 const TURNED: &[(char, &str)] = &[
     ('t', "sched_rt_runtime_us=-1"),
@@ -24,10 +24,10 @@ const TURNED: &[(char, &str)] = &[
     ('r', "timer_migration"),
 ];
 
-/// What stands on the command line.
+/// The parsed command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
-    /// Letters of what is left out.
+    /// Letters of the skipped knobs.
     without: BTreeSet<char>,
     node: Option<String>,
     mask: Option<String>,
@@ -36,7 +36,7 @@ struct Wanted {
 /// Runs it.
 ///
 /// # Errors
-/// Wrong options, masks and names, and what apply says; the machine is as before then.
+/// Wrong options, masks and names, and errors of apply; the machine is unchanged then.
 pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
     let root = session.root();
@@ -58,7 +58,7 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
     if machine.isolation.workqueue_cpumask.is_none() {
         screen.note("WARNING: Your kernel doesn't support reconfiguring of unbound workqueues cpumask.\n");
     }
-    // Refused as early as can be said; planned again under the lock.
+    // Checked early, to fail as soon as possible; planned again under the lock.
     isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
     let changing = session.lock()?;
     session.refresh();
@@ -108,7 +108,7 @@ impl Wanted {
         }
         let rest = PartitionName::new(&names.rest).map_err(Failure::from)?;
         let mut intent = Intent::new(name, self.cpus(machine)?, Profile::Minimal);
-        // On v2 the partition itself takes its CPUs from everybody, and nobody has to move.
+        // On v2 the partition itself removes its CPUs from all others, and no task has to move.
         intent.housekeeping = (version == Version::V1).then_some(rest);
         let mut turned = TURNED.iter().filter(|(letter, _)| !self.without.contains(letter));
         turned
@@ -143,7 +143,7 @@ impl Wanted {
     }
 }
 
-/// Neither of the two may be there already.
+/// Neither of the two may exist already.
 fn refuse_taken(
     hierarchy: &Hierarchy,
     names: &Names,
@@ -152,7 +152,7 @@ fn refuse_taken(
 ) -> Result<(), Failed> {
     let exists = |dir: &str| matches!(root.kind(dir), Ok(Some(_)));
     let rest = partition_path(hierarchy, &names.rest);
-    // Later partitions share the set that the first one made, and may call it by another name.
+    // Later partitions share the set that the first one created, and may call it by another name.
     let is_shared = names::of_rest(hierarchy.version, in_force).contains(&names.rest);
     let makes_rest = hierarchy.version == Version::V1 && in_force.is_empty();
     let taken = Some(partition_path(hierarchy, &names.rt))
@@ -166,7 +166,7 @@ fn refuse_taken(
     }
 }
 
-/// Whether somebody else has partitions.
+/// Whether other programs have created partitions.
 fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, String)]) -> bool {
     let rest = names::of_rest(hierarchy.version, in_force);
     let is_own = |name: &String| {
@@ -177,7 +177,7 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
     rows.iter().any(|(name, _)| !is_own(name))
 }
 
-/// What the user has to hear: warnings, and what was given up for it that has a price in safety. With `-v` everything.
+/// Messages for the user: warnings, and changes with a cost in safety. With `-v` everything.
 fn tell(applied: &Applied, screen: &mut Screen) {
     detail(screen, &session::entries::entries_text(&applied.entries));
     for finding in &applied.findings {
@@ -185,7 +185,7 @@ fn tell(applied: &Applied, screen: &mut Screen) {
         let fix = fix.map(|fix| format!("; {fix}")).unwrap_or_default();
         let line = format!("{}: {}{fix}\n", report::safe(&finding.subject), finding.message);
         match finding.level {
-            // What a machine does not have, the original passes over too.
+            // The original also skips what a machine does not have.
             Level::Info => detail(screen, &line),
             Level::Warning if finding.id == "knob-absent" => detail(screen, &line),
             Level::Warning | Level::Error => screen.note(&format!("WARNING: {line}")),
@@ -198,7 +198,7 @@ fn tell(applied: &Applied, screen: &mut Screen) {
     }
 }
 
-/// A change with a price in safety, in one line.
+/// A change with a cost in safety, in one line.
 fn priced(entry: &Entry) -> Option<String> {
     let knob = knobs::of_change(&entry.change).filter(|knob| knob.price == Price::Safety)?;
     let done = entry.outcome == Outcome::Done && entry.before != entry.after;

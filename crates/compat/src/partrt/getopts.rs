@@ -1,18 +1,18 @@
-//! Options as the shell's `getopts` reads them, which partrt uses: single letters, in groups too, up to the first word
-//! that is none.
+//! Parses options like the shell's `getopts`, which partrt uses: single letters, also grouped, up to the first word
+//! that is not an option.
 
 /// One option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A letter, with its value where it takes one.
+    /// A letter, with its value if it takes one.
     Option(char, Option<String>),
-    /// A letter that there is not.
+    /// An unknown letter.
     Unknown(char),
     /// A letter whose value is missing.
     NoValue(char),
 }
 
-/// The options at the beginning of `words`, and the words behind them. `letters` is as in the shell: a colon behind
+/// The options at the start of `words`, and the words after them. `letters` is as in the shell: a colon after
 /// each letter that takes a value.
 #[must_use]
 pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [String]) {
@@ -52,7 +52,7 @@ pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [Stri
     (found, rest)
 }
 
-/// Whether a letter takes a value; `None` for one that is no option.
+/// Whether a letter takes a value; `None` if it is not an option.
 fn takes_value(letters: &str, letter: char) -> Option<bool> {
     if letter == ':' {
         return None;

@@ -1,4 +1,4 @@
-//! `partrt list`: the partitions that there are.
+//! Implements `partrt list`: lists the partitions.
 
 use super::{Failed, Found, getopts, names, wrong};
 use session::Session;

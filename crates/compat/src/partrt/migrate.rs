@@ -1,7 +1,7 @@
-//! `partrt move`: a running process with its threads, or on v1 a single thread, into a partition or out of it.
+//! Implements `partrt move`: moves a running process with its threads, or on v1 a single thread, into or out of a partition.
 //!
-//! The original says nothing about a task that the kernel does not let go, and ends with status 0. The status stays,
-//! because loops over all tasks rely on it; the task is named on standard error.
+//! The original ignores a task that the kernel refuses to move, and exits with status 0. The status is kept,
+//! because loops over all tasks rely on it; the task is reported on standard error.
 
 use super::names::{self, Place};
 use super::{Failed, Found, detail, getopts, mask, outside, wrong};
@@ -12,7 +12,7 @@ use session::Session;
 use session::task_move::{Direction, Fate, MoveOptions, Selection, Summary, move_tasks};
 use terminal::Screen;
 
-/// What stands on the command line.
+/// The parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     cpus: Option<CpuSet>,
@@ -23,7 +23,7 @@ struct Wanted {
 /// Runs it.
 ///
 /// # Errors
-/// Wrong options, tasks and partitions that there are not.
+/// Wrong options, and tasks or partitions that do not exist.
 pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
     let root = session.root();
@@ -114,7 +114,7 @@ fn tell(summary: &Summary, partition: &str, screen: &mut Screen) {
     }
 }
 
-/// Pins a task, a process with all its threads, where it is. The journal knows its former mask.
+/// Pins a task, a process with all its threads, in its current place. The journal stores its former mask.
 fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), Failed> {
     let root = session.root();
     let nothing = || Failed::Said("nothing is in force any more".to_owned());

@@ -1,5 +1,5 @@
-//! The names that partrt's users know partitions by. One is the partition itself (`rt`), the other is everything that
-//! is not isolated (`nrt`): on v1 the set that takes it, on v2 the rest of the tree.
+//! Maps the partition names of partrt's users. One is the partition itself (`rt`), the other is everything that is not
+//! isolated (`nrt`): on v1 the set that contains it, on v2 the rest of the tree.
 
 use apply::{Ground, Homes, Journal};
 use machine::{CpuSet, Hierarchy, Machine, Version};
@@ -8,17 +8,17 @@ use root::Failure;
 use session::partition::{self, Partition};
 use session::{ChangeLock, Session};
 
-/// How the real-time partition is called unless the user says otherwise.
+/// The default name of the real-time partition.
 pub const RT: &str = "rt";
-/// How everything else is called.
+/// The default name of everything else.
 pub const NRT: &str = "nrt";
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// A partition in force.
+    /// An active partition.
     Partition(Partition),
-    /// Everything that no partition has: these CPUs.
+    /// Everything outside the partitions: these CPUs.
     Rest(CpuSet),
 }
 
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-/// Why a journal's layer was made, for the history; it keeps the name that the user gave to everything else.
+/// The reason of a journal's layer, for the history; it contains the user's name for everything else.
 #[must_use]
 pub fn reason(rest: &str) -> String {
     format!("{REASON}{rest}")
@@ -41,14 +41,14 @@ pub fn reason(rest: &str) -> String {
 
 const REASON: &str = "partrt create, with everything else in ";
 
-/// The name of everything else, out of such a reason.
+/// The name of everything else in such a reason.
 #[must_use]
 pub fn rest_of(reason: &str) -> Option<&str> {
     reason.strip_prefix(REASON)
 }
 
-/// The names of everything else while these partitions are in force, the one that is shown first; none while nothing
-/// is. On v1 it is that of its directory; users that came later may have given it others.
+/// The names of everything else while these partitions are active, the displayed one first; none if there are no
+/// partitions. On v1 it is the name of its directory; later users may have given it other names.
 #[must_use]
 pub fn of_rest(version: Version, in_force: &[(Intent, String)]) -> Vec<String> {
     let directory = in_force.first().and_then(|(intent, _)| match version {
@@ -63,7 +63,7 @@ pub fn of_rest(version: Version, in_force: &[(Intent, String)]) -> Vec<String> {
     names
 }
 
-/// The place of a name; `None` where nothing is called so.
+/// The place with this name; `None` if there is none.
 ///
 /// # Errors
 /// A journal that cannot be read.
@@ -116,7 +116,7 @@ pub fn around(
     Ok(None)
 }
 
-/// Where a process goes that shall run with everything else; `None` where it does already.
+/// The target for a process that shall run with everything else; `None` if it does already.
 ///
 /// # Errors
 /// A journal that cannot be read.
@@ -165,7 +165,7 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
     }))
 }
 
-/// Every partition at the top of the tree with its CPUs, by name as partrt shows them.
+/// Every partition at the top of the tree with its CPUs, under the names that partrt displays.
 #[must_use]
 pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, String)> {
     let Some(hierarchy) = &machine.cgroups.cpuset else {
@@ -181,7 +181,7 @@ pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, Str
             continue;
         };
         match shown(hierarchy, name) {
-            // On v2 the front end of cset names a set that takes the rest; it takes nothing away.
+            // On v2 cset's front end creates a set for the rest; it reserves no CPUs.
             Shown::Own(own) if is_housekeeping(own, in_force) => {
                 rows.push((own.to_owned(), cpus.to_string()))
             }
@@ -190,7 +190,7 @@ pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, Str
                 rows.push((own.to_owned(), cpus.to_string()));
             }
             Shown::Rest => rows.push((rest.clone(), cpus.to_string())),
-            // On v2 every slice and service has the files, and nearly none has CPUs of its own.
+            // On v2 every slice and service has the files, but almost none has CPUs of its own.
             Shown::Foreign if hierarchy.version == Version::V2 && cpus.is_empty() => {}
             Shown::Foreign => rows.push((name.to_owned(), cpus.to_string())),
         }
@@ -215,7 +215,7 @@ enum Shown<'a> {
     Foreign,
 }
 
-/// What a directory at the top of the tree is to partrt's users. On v1 the others are called as they are.
+/// The meaning of a top-level directory for partrt's users. On v1 other directories keep their names.
 fn shown<'a>(hierarchy: &Hierarchy, name: &'a str) -> Shown<'a> {
     let path = format!("{}/{name}", hierarchy.mount);
     match hierarchy.version {
@@ -268,7 +268,7 @@ mod tests {
         machine
     }
 
-    /// A partition in force: the name of its directory for everything else, and why it was made.
+    /// An active partition: the directory name of everything else, and the reason of its layer.
     fn made(housekeeping: Option<&str>, reason: &str) -> (Intent, String) {
         let mut intent = Intent::new(PartitionName::default(), CpuSet::range(2, 3), Profile::Minimal);
         intent.housekeeping = housekeeping.map(|name| PartitionName::new(name).unwrap());

@@ -1,4 +1,4 @@
-//! `partrt run`: a program in a partition. The process places itself and becomes the program, whose status is its own.
+//! Implements `partrt run`: runs a program in a partition. The process places itself and executes the program in its place.
 
 use super::names::{self, Place};
 use super::{Failed, Found, getopts, mask, outside, wrong};
@@ -9,20 +9,20 @@ use session::policy::{self, Policy};
 use session::{ChangeLock, Session};
 use std::ffi::OsString;
 
-/// What stands on the command line.
+/// The parsed command line.
 #[derive(Debug, Default)]
 struct Wanted {
     cpus: Option<CpuSet>,
     policy: Option<Policy>,
     partition: String,
-    /// How many words the command has.
+    /// The number of words of the command.
     command: usize,
 }
 
-/// Runs it; returns only when the program could not be started. `exact` are the same words, as they were given.
+/// Runs it; returns only if the program could not be started. `exact` are the same words as raw bytes.
 ///
 /// # Errors
-/// Wrong options, no such partition, a placement that was refused, a program that cannot be started.
+/// Wrong options, no such partition, a refused placement, a program that cannot be started.
 pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
     let nowhere = || {
@@ -86,8 +86,8 @@ impl Wanted {
     }
 }
 
-/// Into what everything else is in: on v1 its cpuset; on v2 out of the partition that this process may be in, and
-/// nowhere in particular otherwise. The mask is the program's own, as with taskset.
+/// Moves to where everything else runs: on v1 its cpuset; on v2 out of the partition that this process may be in,
+/// otherwise nowhere. The mask is the program's own, as with taskset.
 fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) -> Result<(), Failure> {
     let session = changing.session;
     let root = session.root();

@@ -1,5 +1,5 @@
-//! `partrt undo`: the true former state, out of the journal. The original wrote defaults unless it was given the file
-//! that its `create` had left in /tmp; that file is accepted, and nothing of it is needed.
+//! Implements `partrt undo`: restores the true former state from the journal. The original wrote defaults, unless it got
+//! the file that its `create` had saved in /tmp. That file is accepted, but its content is not used.
 
 use super::{Failed, Found, Names, detail, getopts, wrong};
 use apply::{Force, Undone, Which};
@@ -7,13 +7,13 @@ use session::Session;
 use std::path::Path;
 use terminal::Screen;
 
-/// Where the original's `create` leaves the values that it saved.
+/// The file in which the original's `create` saves former values.
 const SAVED: &str = "/tmp/partrt_env";
 
 /// Runs it.
 ///
 /// # Errors
-/// Wrong options, a journal that cannot be read, and what is not as before.
+/// Wrong options, a journal that cannot be read, and values that could not be restored.
 pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
     let (found, _) = getopts(":hs:", words);
     for one in found {
@@ -61,7 +61,7 @@ pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Scr
     Ok(())
 }
 
-/// `None` where no such partition is in force.
+/// `None` if no such partition is active.
 fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
     let Some(changing) = session.lock_existing()? else {
         return Ok(None);
@@ -81,7 +81,7 @@ fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
     }
 }
 
-/// A file of saved values has to be one. That of the original's `create` is not made here, so it may be missing.
+/// A file of saved values must be valid. This `create` does not write the original's default file, so it may be missing.
 fn check_saved(file: &str) -> Result<(), Failed> {
     match root::input::text(Path::new(file)) {
         Ok(text) if text.split_whitespace().next() == Some("partrt_settings:") => Ok(()),

@@ -1,4 +1,4 @@
-//! What `partrt -h` and `partrt -V` say.
+//! Contains the output of `partrt -h` and `partrt -V`.
 
 /// The help text.
 pub const USAGE: &str = "\
@@ -79,7 +79,7 @@ Example:
 
 ";
 
-/// The version: of the command line that is spoken, and of what answers it.
+/// The version: of the implemented command line, and of quietcore.
 #[must_use]
 pub fn version() -> String {
     format!("partrt 1.2 (quietcore {})\n", env!("CARGO_PKG_VERSION"))

@@ -1,24 +1,24 @@
-//! What a file says must be done to its times.
+//! Corrects the times of a file as its options require.
 
 use super::cursor::Cursor;
 use super::option::{DatOption, id};
 use crate::endian::Endian;
 
-/// Makes nanoseconds of the time stamp counter: `ticks * multiplier >> shift`.
+/// Converts the time stamp counter to nanoseconds: `ticks * multiplier >> shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TscToNanos {
-    /// What ticks are multiplied with.
+    /// The factor for ticks.
     pub multiplier: u32,
-    /// Bits that the product is shifted down by.
+    /// The number of bits to shift the product right.
     pub shift: u32,
 }
 
-/// What is done to each time of a file.
+/// The correction of each time of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Correction {
-    /// Times are ticks of the time stamp counter, and become nanoseconds first.
+    /// If present, times are ticks of the time stamp counter, which are converted to nanoseconds first.
     pub tsc: Option<TscToNanos>,
-    /// Nanoseconds that are added then.
+    /// Nanoseconds to add afterwards.
     pub offset_ns: i64,
 }
 
@@ -31,7 +31,7 @@ impl Correction {
                 id::DATE => number().wrapping_mul(1000),
                 id::OFFSET => number(),
                 id::TSC2NSEC => {
-                    // All machines that have this clock write the lowest byte first.
+                    // All machines with this clock are little-endian.
                     let mut cursor = Cursor::new(&option.bytes, Endian::Little);
                     if let (Ok(multiplier), Ok(shift @ 0..64)) = (cursor.u32("it"), cursor.u32("it")) {
                         correction.tsc = Some(TscToNanos { multiplier, shift });
@@ -55,7 +55,7 @@ impl Correction {
     }
 }
 
-/// As C reads one: `0x` in front means hexadecimal.
+/// Like C's parser: the prefix `0x` means hexadecimal.
 fn number(text: &str) -> Option<i64> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

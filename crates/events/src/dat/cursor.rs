@@ -1,9 +1,9 @@
-//! Reads a file number by number, and says where it ended too early.
+//! Reads a file number by number, and reports the offset at which it ended too early.
 
 use super::error::DatError;
 use crate::endian::Endian;
 
-/// A place in a file or in an unpacked section of it.
+/// A position in a file or in a decompressed section of it.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     all: &'a [u8],
@@ -16,7 +16,7 @@ impl<'a> Cursor<'a> {
         Cursor { all, at: 0, endian }
     }
 
-    /// Another place of the same bytes.
+    /// Another position in the same bytes.
     pub(super) fn seek(&self, at: u64, what: &'static str) -> Result<Cursor<'a>, DatError> {
         match usize::try_from(at) {
             Ok(at) if at <= self.all.len() => Ok(Cursor { at, ..*self }),
@@ -42,13 +42,13 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// Bytes at another place.
+    /// Bytes at another position.
     pub(super) fn range(&self, at: u64, len: u64, what: &'static str) -> Result<&'a [u8], DatError> {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         self.seek(at, what)?.bytes(len, what)
     }
 
-    /// Everything from here on.
+    /// All remaining bytes.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.all.get(self.at..).unwrap_or_default()
     }
@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// Bytes after their length in 4 or 8 bytes, as text.
+    /// A text after its length, which takes 4 or 8 bytes.
     pub(super) fn counted(&mut self, digits: usize, what: &'static str) -> Result<String, DatError> {
         let len = usize::try_from(self.number(digits, what)?).unwrap_or(usize::MAX);
         Ok(String::from_utf8_lossy(self.bytes(len, what)?).into_owned())

@@ -1,4 +1,4 @@
-//! The texts of a kernel that its events are understood by, as they stand in tracefs and in a `trace.dat`.
+//! Holds a kernel's descriptions of its events, as in tracefs and in a `trace.dat`.
 
 use super::cursor::Cursor;
 use super::error::DatError;
@@ -10,10 +10,10 @@ use crate::layout::Layout;
 use crate::names::KernelNames;
 use std::collections::HashMap;
 
-/// The kernel's own texts on its events, as `trace.dat` carries them.
+/// The kernel's own descriptions of its events, as in a `trace.dat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Order of bytes of the events.
+    /// Byte order of the events.
     pub endian: Endian,
     /// `events/header_page`.
     pub header_page: String,
@@ -25,16 +25,16 @@ pub struct Description {
     pub kallsyms: String,
     /// `printk_formats`.
     pub printk_formats: String,
-    /// `saved_cmdlines`: a number and a name on each line.
+    /// `saved_cmdlines`: an ID and a name on each line.
     pub saved_cmdlines: String,
 }
 
-/// The system of the events that the kernel's own tracers write. Files keep it apart from all others.
+/// The system of the events of the kernel's own tracers. Files store it separately.
 pub(super) const FTRACE: &str = "ftrace";
 
 impl Description {
-    /// The descriptions of all events, and what is wrong with those that cannot be read: their events are shown as
-    /// nobody knows them, all others are not touched by that.
+    /// Parses the descriptions of all events, and returns the errors of the invalid ones: their events are displayed as
+    /// unknown, all others are unaffected.
     #[must_use]
     pub fn formats(&self) -> (Formats, Vec<(String, FormatError)>) {
         let mut formats = Formats::new(self.endian);
@@ -48,10 +48,10 @@ impl Description {
         (formats, wrong)
     }
 
-    /// How its pages are laid out.
+    /// The layout of its pages.
     ///
     /// # Errors
-    /// When `header_page` is none.
+    /// An invalid `header_page`.
     pub fn layout(&self) -> Result<Layout, FormatError> {
         Layout::parse(&self.header_page, self.endian)
     }
@@ -62,7 +62,7 @@ impl Description {
         KernelNames::parse(&self.kallsyms, &self.printk_formats)
     }
 
-    /// Names of threads by their number.
+    /// Names of threads by ID.
     #[must_use]
     pub fn comms(&self) -> HashMap<i32, String> {
         comms(&self.saved_cmdlines)
@@ -116,7 +116,7 @@ impl Description {
     }
 }
 
-/// Names of threads by their number, of a kernel's `saved_cmdlines`.
+/// Parses names of threads by ID, from a kernel's `saved_cmdlines`.
 #[must_use]
 pub fn comms(saved_cmdlines: &str) -> HashMap<i32, String> {
     let pair = |line: &str| {

@@ -1,11 +1,11 @@
-//! What can be wrong with a `trace.dat`.
+//! Defines the errors of a `trace.dat`.
 
 use crate::error::FormatError;
 
 /// A file that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatError {
-    /// It does not begin with the magic number.
+    /// It does not start with the magic number.
     #[error("this is no trace.dat: it does not begin with 17 08 44 and the word tracing")]
     NotOne,
     /// Another version.
@@ -13,48 +13,48 @@ pub enum DatError {
         "version {version} of trace.dat is not known here (6 and 7 are); trace-cmd convert makes one of the other"
     )]
     Version {
-        /// What it says.
+        /// The stated version.
         version: String,
     },
     /// The file ends too early.
     #[error("the file ends at byte {at}, within {what}: it was cut, or its recording was not finished")]
     Cut {
-        /// Where something was expected.
+        /// The offset of the missing data.
         at: usize,
-        /// What.
+        /// The missing data.
         what: &'static str,
     },
-    /// Something else stands where only one thing can.
+    /// Unexpected data.
     #[error("byte {at}: expected {expected}")]
     Wrong {
-        /// Where.
+        /// The offset.
         at: usize,
-        /// What belongs there.
+        /// The expected data.
         expected: &'static str,
     },
-    /// It is packed in a way that is not known.
+    /// Unknown compression.
     #[error("it is packed with {name}; none, zlib and zstd are known (trace-cmd convert --compression none)")]
     Packing {
         /// Its name.
         name: String,
     },
-    /// What is packed cannot be unpacked.
+    /// Invalid compressed data.
     #[error("byte {at}: what is packed there cannot be unpacked: {why}")]
     Unpack {
-        /// Where.
+        /// The offset.
         at: usize,
-        /// What the unpacker says.
+        /// The decompressor's error.
         why: String,
     },
-    /// Unpacked it is larger than was allowed.
+    /// The decompressed size exceeds the limit.
     #[error(
         "unpacked it is larger than {limit} bytes, which its size and this machine's memory allow; unpack it with trace-cmd convert --compression none"
     )]
     TooLarge {
-        /// What was allowed, in bytes.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// Its description of pages is none.
+    /// An invalid description of pages.
     #[error("its header_page: {0}")]
     Layout(#[from] FormatError),
 }

@@ -1,4 +1,4 @@
-//! All buffers of a file as one stream in the order of time.
+//! Merges all buffers of a file into one stream sorted by time.
 
 use super::{Buffer, CpuPages};
 use crate::merge::{Event, Merge, Source};
@@ -8,13 +8,13 @@ use std::slice::Chunks;
 /// An item of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfBuffer<'a> {
-    /// Place of its buffer in the file's list.
+    /// Index of its buffer in the file's list.
     pub buffer: usize,
     /// The item.
     pub event: Event<'a>,
 }
 
-/// The stream. What is lost or broken comes before the next event of its buffer.
+/// The stream. Reports of lost or invalid data precede the next event of their buffer.
 pub struct Merged<'a> {
     buffers: Vec<Peekable<Merge<'a, Chunks<'a, u8>>>>,
 }

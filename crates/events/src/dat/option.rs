@@ -1,41 +1,41 @@
-//! What a writer noted beside its events: numbered pieces, of which a reader skips those that it does not know.
+//! Parses options: numbered items that a writer stores next to its events. Readers skip unknown options.
 
 use super::cursor::Cursor;
 use super::error::DatError;
 
 /// Numbers of options (trace-cmd.dat.v7(5)).
 pub mod id {
-    /// No more options; in version 7 with the place of the next section of options.
+    /// End of the options; in version 7 with the offset of the next section of options.
     pub const DONE: u16 = 0;
     /// Microseconds between the trace clock and the time of day, as text.
     pub const DATE: u16 = 1;
     /// `per_cpu/cpuN/stats` of a CPU.
     pub const CPUSTAT: u16 = 2;
-    /// A trace buffer: the top one's, or an instance's place in the file.
+    /// A trace buffer: the top one, or an instance's offset in the file.
     pub const BUFFER: u16 = 3;
     /// `trace_clock`.
     pub const TRACECLOCK: u16 = 4;
     /// `uname`.
     pub const UNAME: u16 = 5;
-    /// Nanoseconds that are added to each time, as text.
+    /// Nanoseconds to add to each time, as text.
     pub const OFFSET: u16 = 7;
     /// Number of CPUs.
     pub const CPUCOUNT: u16 = 8;
     /// Name of the program that wrote the file.
     pub const VERSION: u16 = 9;
-    /// Multiplier, shift and offset that make nanoseconds of the time stamp counter.
+    /// Multiplier, shift and offset that convert the time stamp counter to nanoseconds.
     pub const TSC2NSEC: u16 = 14;
-    /// Where `header_page` and `header_event` stand (version 7, as the following).
+    /// Offset of `header_page` and `header_event` (version 7, like the following).
     pub const HEADER_INFO: u16 = 16;
-    /// Where the formats of the kernel's own tracers stand.
+    /// Offset of the formats of the kernel's own tracers.
     pub const FTRACE_EVENTS: u16 = 17;
-    /// Where all other formats stand.
+    /// Offset of all other formats.
     pub const EVENT_FORMATS: u16 = 18;
-    /// Where the names of functions stand.
+    /// Offset of the names of functions.
     pub const KALLSYMS: u16 = 19;
-    /// Where the printk formats stand.
+    /// Offset of the printk formats.
     pub const PRINTK: u16 = 20;
-    /// Where the names of threads stand.
+    /// Offset of the names of threads.
     pub const CMDLINES: u16 = 21;
     /// A trace buffer as text.
     pub const BUFFER_TEXT: u16 = 22;
@@ -51,7 +51,7 @@ pub struct DatOption {
 }
 
 impl DatOption {
-    /// One that holds a text.
+    /// An option that holds a text.
     #[must_use]
     pub fn of_text(id: u16, text: &str) -> DatOption {
         DatOption {
@@ -81,7 +81,7 @@ impl DatOption {
     }
 }
 
-/// The clock in brackets of `[local] global counter`, or the whole where none is.
+/// The clock in brackets of `[local] global counter`, or the whole text if there is none.
 pub(super) fn chosen_clock(text: &str) -> String {
     let inside = text
         .split_once('[')

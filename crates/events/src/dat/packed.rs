@@ -1,10 +1,10 @@
-//! Unpacks what a version 7 file holds packed, within a bound.
+//! Decompresses the sections of a version 7 file, with a size limit.
 
 use super::error::DatError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-/// How the sections of a file are packed.
+/// The compression of the sections of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packing {
     None,
@@ -25,7 +25,7 @@ impl Packing {
     }
 }
 
-/// Unpacks pieces; together they may not become larger than the bound.
+/// Decompresses sections; their total size is limited.
 pub(super) struct Unpacker {
     pub(super) packing: Packing,
     limit: usize,
@@ -41,7 +41,7 @@ impl Unpacker {
         }
     }
 
-    /// Appends what `packed`, which stands at `at` of the file and claims to become `len` bytes, becomes.
+    /// Appends the decompressed content of `packed`, which is at offset `at` of the file and has a stated length of `len` bytes.
     pub(super) fn unpack(
         &mut self,
         packed: &[u8],
@@ -57,7 +57,7 @@ impl Unpacker {
         let broken = |why: String| DatError::Unpack { at, why };
         match self.packing {
             Packing::None => out.extend_from_slice(packed),
-            // One byte more than it claims to become tells that it becomes more.
+            // One byte more than stated reveals a longer content.
             Packing::Zlib => {
                 let mut reader = flate2::read::ZlibDecoder::new(packed).take(len as u64 + 1);
                 reader
@@ -77,24 +77,24 @@ impl Unpacker {
     }
 }
 
-/// What is decoded at a time.
+/// The size of one decoding step.
 const STEP: usize = 1 << 17;
 
-/// A Zstandard frame with nothing in it (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
+/// An empty Zstandard frame (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
 const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
 fn zstd(packed: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let mut source = packed;
     let mut decoder = FrameDecoder::new();
-    // Only a decoder that has had a frame refuses a window that is too large for memory (100 MiB).
+    // Only a decoder that has seen a frame refuses a window that is too large for memory (100 MiB).
     decoder.reset(EMPTY_FRAME).map_err(|error| said(&error))?;
     decoder.reset(&mut source).map_err(|error| said(&error))?;
     let end = out.len() + len;
     loop {
         let finished = decoder.is_finished();
         let mut some = Vec::new();
-        // What is not decoded to its end keeps a window of it, which is read at the end.
+        // Until it finishes, the decoder withholds a window of its output, which is read at the end.
         decoder
             .collect_to_writer(&mut some)
             .map_err(|error| said(&error))?;

@@ -1,4 +1,4 @@
-//! Version 7: sections in any order, found by way of options, packed or not.
+//! Reads version 7: sections in any order, located by options, optionally compressed.
 
 use super::cursor::Cursor;
 use super::description::Description;
@@ -9,9 +9,9 @@ use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
 use crate::layout::Layout;
 use std::borrow::Cow;
 
-/// Flag of a section: it is packed.
+/// Flag of a compressed section.
 const PACKED: u16 = 1;
-/// Sections of options that one file may chain: a real one has a few.
+/// Maximum number of chained option sections; real files have a few.
 const MOST_SECTIONS: usize = 1_000;
 
 pub(super) fn read(mut cursor: Cursor, start: Start, limit: usize) -> Result<TraceFile, DatError> {
@@ -31,7 +31,7 @@ pub(super) fn read(mut cursor: Cursor, start: Start, limit: usize) -> Result<Tra
             buffers.push(file.buffer(option, layout)?);
         }
     }
-    // The top one first: its name is empty. Instances keep their order.
+    // The top buffer first: its name is empty. Instances keep their order.
     buffers.sort_by_key(|buffer: &Buffer| !buffer.name.is_empty());
     Ok(TraceFile {
         version: 7,
@@ -49,7 +49,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// The content of the section at that place, and whether it was packed.
+    /// The content of the section at that offset, and whether it was compressed.
     fn section(&mut self, at: u64, wanted: u16) -> Result<(Cow<'a, [u8]>, u16), DatError> {
         const WHAT: &str = "a section";
         let mut cursor = self.cursor.seek(at, WHAT)?;
@@ -155,7 +155,7 @@ impl<'a> Reading<'a> {
         Ok(buffer)
     }
 
-    /// Pages that are packed some at a time.
+    /// Pages that are compressed in groups.
     fn chunks(&mut self, at: u64) -> Result<Vec<u8>, DatError> {
         const WHAT: &str = "the pages of a CPU";
         let mut cursor = self.cursor.seek(at, WHAT)?;

@@ -1,4 +1,4 @@
-//! Version 6: everything in a fixed order, and the places of the pages behind it.
+//! Reads version 6: all sections in a fixed order, followed by the offsets of the pages.
 
 use super::cursor::Cursor;
 use super::description::Description;
@@ -8,7 +8,7 @@ use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
 use crate::layout::Layout;
 use std::borrow::Cow;
 
-/// Words that say what follows, ten bytes each with their last.
+/// Section identifiers, ten bytes each including the last.
 const OPTIONS: &[u8] = b"options  \0";
 const LATENCY: &[u8] = b"latency  \0";
 const FLYRECORD: &[u8] = b"flyrecord\0";
@@ -72,7 +72,7 @@ pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatErr
             text: None,
         };
         let mut cpus = cpus;
-        // Later writers add the number of its CPUs.
+        // Later writers append the number of its CPUs.
         if let Ok(count) = place.u32("the number of CPUs") {
             cpus = count.min(MOST_CPUS);
         }
@@ -112,7 +112,7 @@ fn read_buffer<'a>(cursor: &mut Cursor<'a>, cpus: u32, buffer: &mut Buffer<'a>) 
             bytes: Cow::Borrowed(bytes),
         });
     }
-    // Writers since 2.8 add the clock; without it there is padding.
+    // Writers since 2.8 append the clock; otherwise there is padding.
     if let Ok(clock) = cursor.counted(8, "the clock")
         && !clock.trim_matches('\0').is_empty()
     {

@@ -1,55 +1,55 @@
-//! Writes version 6, unpacked: every trace-cmd since 2010 and every KernelShark reads it.
+//! Writes version 6, uncompressed: every trace-cmd since 2010 and every KernelShark reads it.
 //!
-//! The pages of a recording are large, so what stands before them is made alone, with the place of each CPU's pages: the
-//! caller puts them there as they come.
+//! The pages of a recording are large, so only the part before them is created here, with the offset of each CPU's pages:
+//! the caller writes them there as they arrive.
 
 use super::description::{Description, FTRACE};
 use super::option::{DatOption, id};
 use super::{Buffer, MAGIC};
 use crate::endian::Endian;
 
-/// One trace buffer that is to be written.
+/// One trace buffer to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedBuffer {
     /// Name of the instance; empty for the top one, which comes first.
     pub name: String,
     /// Name of its clock.
     pub clock: String,
-    /// Bytes of the pages of CPU 0, 1 and so on; 0 for one without.
+    /// Bytes of the pages of CPU 0, 1 and so on; 0 for a CPU without pages.
     pub cpus: Vec<u64>,
 }
 
-/// All that is to be written, but for the pages.
+/// Everything to write, except the pages.
 #[derive(Clone, Debug)]
 pub struct Writing<'a> {
-    /// What the events need to be understood.
+    /// The description of the events.
     pub description: &'a Description,
     /// Bytes of a page of the ring buffer.
     pub page_len: u32,
     /// Bytes of a `long`: 4 or 8.
     pub long_len: u8,
-    /// Further notes: `uname`, the program's version. Buffers, clock and number of CPUs need none.
+    /// Further options: `uname`, the program's version. Buffers, clock and number of CPUs need none.
     pub options: &'a [DatOption],
     /// The buffers, the top one first.
     pub buffers: &'a [PlannedBuffer],
 }
 
-/// What stands before the pages.
+/// The part before the pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where the pages of each CPU of each buffer begin: all in ascending order, each at a multiple of the page's length.
+    /// Offsets of the pages of each CPU of each buffer: ascending, each at a multiple of the page's length.
     pub places: Vec<Vec<u64>>,
     /// Bytes of the whole file.
     pub len: u64,
 }
 
 impl Writing<'_> {
-    /// What stands before the pages.
+    /// Creates the part before the pages.
     #[must_use]
     pub fn head(&self) -> Head {
-        // The places of the pages depend on how much stands before them, and that does not depend on the places.
+        // The offsets of the pages depend on the length before them, which does not depend on the offsets.
         let none: Vec<Vec<u64>> = self
             .buffers
             .iter()
@@ -75,7 +75,7 @@ impl Writing<'_> {
         }
     }
 
-    /// The bytes, and where in them the list of each buffer stands.
+    /// The bytes, and the offset of each buffer's list in them.
     fn bytes(&self, places: &[Vec<u64>], blocks: &[u64]) -> (Vec<u8>, Vec<u64>) {
         let mut out = Out {
             bytes: MAGIC.to_vec(),
@@ -123,8 +123,8 @@ impl Writing<'_> {
     }
 }
 
-/// Buffers that were read, as they are to be written again, and their pages. The list of a version 6 file has no numbers of
-/// CPUs, so one that is missing gets an empty place.
+/// Converts buffers that were read to their form for writing, with their pages. The list of a version 6 file has no CPU
+/// numbers, so a missing CPU gets an empty entry.
 #[must_use]
 pub fn planned<'b>(buffers: &'b [Buffer]) -> (Vec<PlannedBuffer>, Vec<Vec<&'b [u8]>>) {
     let pages = |buffer: &'b Buffer| {
@@ -147,7 +147,7 @@ pub fn planned<'b>(buffers: &'b [Buffer]) -> (Vec<PlannedBuffer>, Vec<Vec<&'b [u
     (planned.collect(), all)
 }
 
-/// A whole file, for pages that are in memory already: `pages` of each CPU of each buffer.
+/// A whole file, for pages in memory: `pages` of each CPU of each buffer.
 #[must_use]
 pub fn written(writing: &Writing, pages: &[Vec<&[u8]>]) -> Vec<u8> {
     let head = writing.head();
@@ -169,7 +169,7 @@ struct Out {
 
 impl Out {
     fn number(&mut self, bytes: &[u8]) {
-        // Numbers come with their lowest byte first.
+        // Numbers are little-endian.
         match self.endian {
             Endian::Little => self.bytes.extend(bytes),
             Endian::Big => self.bytes.extend(bytes.iter().rev()),
@@ -193,7 +193,7 @@ impl Out {
         self.bytes.push(0);
     }
 
-    /// A text behind its length, which takes 4 or 8 bytes.
+    /// A text after its length, which takes 4 or 8 bytes.
     fn counted(&mut self, digits: usize, text: &str) {
         match digits {
             4 => self.u32(text.len() as u32),

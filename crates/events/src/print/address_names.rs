@@ -1,28 +1,28 @@
-//! Names of addresses, which only the kernel that wrote an event knows.
+//! Resolves addresses to names, which are known only for the kernel that wrote an event.
 
-/// A function, and where in it an address points.
+/// A function, and the position of an address in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'a> {
     /// Its name.
     pub function: &'a str,
-    /// Bytes from its beginning.
+    /// Offset from its start.
     pub offset: u64,
-    /// Its bytes; 0 when nobody knows.
+    /// Its size; 0 if unknown.
     pub size: u64,
-    /// `[module]` that it belongs to.
+    /// Its `[module]`.
     pub module: Option<&'a str>,
 }
 
-/// Names of addresses, which only the kernel that wrote the event knows (`/proc/kallsyms`, `printk_formats`).
+/// Names of addresses, known only for the kernel that wrote the event (`/proc/kallsyms`, `printk_formats`).
 pub trait Names {
-    /// The function that holds an address.
+    /// The function that contains an address.
     fn symbol(&self, address: u64) -> Option<Symbol<'_>>;
 
-    /// The text that stands at an address of the kernel.
+    /// The text at an address of the kernel.
     fn text(&self, address: u64) -> Option<&str>;
 }
 
-/// No names: addresses stay numbers.
+/// No names: addresses are printed as numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 

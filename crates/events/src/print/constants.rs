@@ -1,4 +1,4 @@
-//! Names of numbers that `print fmt:` lines use although only the kernel's sources say what they are.
+//! Lists constants that `print fmt:` lines use although only the kernel's sources define them.
 
 /// Name and number. Sources: `include/linux/hrtimer.h`, `include/uapi/linux/ioprio.h`, `include/linux/pm_qos.h`,
 /// `include/linux/migrate_mode.h`; none has changed since it appeared.
@@ -30,7 +30,7 @@ const KNOWN: &[(&str, i128)] = &[
     ("NULL", 0),
 ];
 
-/// The number of that name.
+/// The value of the constant with this name.
 pub(super) fn number(name: &str) -> Option<i128> {
     KNOWN
         .iter()

@@ -1,4 +1,4 @@
-//! What the expressions of a `print fmt:` line come to, for one event.
+//! Evaluates the expressions of a `print fmt:` line for one event.
 
 use super::address_names::Names;
 use super::expression::{Expression, Place};
@@ -6,7 +6,7 @@ use crate::endian::Endian;
 use crate::field::{Field, Shape};
 use crate::format::Format;
 
-/// What an event is printed from.
+/// The input for printing an event.
 pub(super) struct Scene<'a> {
     pub(super) format: &'a Format,
     pub(super) payload: &'a [u8],
@@ -28,7 +28,7 @@ pub(super) enum Value {
     Number(i128),
     Text(String),
     Bytes(Vec<u8>),
-    /// It depends on something that only the kernel's sources say, or that a cut payload lacks.
+    /// Unknown: it depends on something that only the kernel's sources define, or that a truncated payload lacks.
     Unknown,
 }
 
@@ -36,14 +36,14 @@ impl Value {
     fn number(&self) -> Option<i128> {
         match self {
             Value::Number(number) => Some(*number),
-            // Text in a condition, `x ? a : b`, is a pointer that is not null.
+            // Text in a condition, `x ? a : b`, is a non-null pointer.
             Value::Text(_) | Value::Bytes(_) => Some(1),
             Value::Unknown => None,
         }
     }
 }
 
-/// The number that an expression without fields is.
+/// The value of an expression without fields.
 pub(super) fn constant(expression: &Expression) -> Option<i128> {
     Some(match expression {
         Expression::Number(number) => *number,
@@ -57,7 +57,7 @@ pub(super) fn constant(expression: &Expression) -> Option<i128> {
     })
 }
 
-/// What an expression comes to.
+/// The value of an expression.
 pub(super) fn value(expression: &Expression, scene: &Scene) -> Value {
     known(expression, scene).unwrap_or(Value::Unknown)
 }
@@ -148,7 +148,7 @@ fn element(place: Place, index: i128, scene: &Scene) -> Option<Value> {
     )))
 }
 
-/// A number cut to so many bits.
+/// A number truncated to this many bits.
 pub(super) const fn cut(number: i128, bits: u32, signed: bool) -> i128 {
     let shift = 128_u32.saturating_sub(bits);
     if signed {
@@ -191,7 +191,7 @@ fn binary(sign: &str, left: i128, right: i128) -> i128 {
     }
 }
 
-/// As `trace_print_flags_seq` does it: what is left of the value stands last, as a number.
+/// Like `trace_print_flags_seq`: the remaining bits are printed last, as a number.
 fn flags(value: i128, between: &str, pairs: &[(i128, String)]) -> String {
     let mut left = cut(value, 64, false);
     let mut parts = Vec::new();
@@ -208,14 +208,14 @@ fn flags(value: i128, between: &str, pairs: &[(i128, String)]) -> String {
     parts.join(between)
 }
 
-/// As `trace_print_symbols_seq` does it.
+/// Like `trace_print_symbols_seq`.
 fn symbolic(value: i128, pairs: &[(i128, String)]) -> String {
     let value = cut(value, 64, false);
     let found = pairs.iter().find(|(known, _)| cut(*known, 64, false) == value);
     found.map_or_else(|| format!("{value:#x}"), |(_, name)| name.clone())
 }
 
-/// A mask of CPUs as the kernel writes one: groups of 32 bits, highest first.
+/// A CPU mask in the kernel's format: groups of 32 bits, highest first.
 pub(super) fn mask(bytes: &[u8], endian: Endian) -> String {
     let mut groups: Vec<u32> = Vec::new();
     for long in bytes.chunks(8) {

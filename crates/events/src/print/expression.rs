@@ -1,4 +1,4 @@
-//! What a `print fmt:` line is made of.
+//! Defines the syntax tree of a `print fmt:` line.
 
 /// A whole `print fmt` line: the format string and its arguments.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum Measure {
     Argument,
 }
 
-/// `%-16.3lx` and its like.
+/// `%-16.3lx` and the like.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conversion {
     pub(super) left: bool,
@@ -32,7 +32,7 @@ pub(super) struct Conversion {
     pub(super) alternate: bool,
     pub(super) width: Option<Measure>,
     pub(super) precision: Option<Measure>,
-    /// Bits of the number that is printed.
+    /// Size of the printed number in bits.
     pub(super) bits: u32,
     /// `d`, `u`, `x`, `s`, `p` ...
     pub(super) letter: char,
@@ -44,10 +44,10 @@ pub(super) struct Conversion {
 #[derive(Clone, Debug)]
 pub(super) enum Expression {
     Number(i128),
-    /// A name that only the kernel's sources explain. What depends on it is shown as `?`.
+    /// A name that only the kernel's sources define. Values that depend on it are printed as `?`.
     Unknown,
     Text(String),
-    /// `REC->field`: place in the event's list of all fields.
+    /// `REC->field`: index in the event's list of all fields.
     Field(Place),
     /// `REC->field[i]`.
     Element(Place, Box<Expression>),
@@ -80,7 +80,7 @@ pub(super) enum Expression {
     Array(Box<Expression>, Box<Expression>, Box<Expression>),
 }
 
-/// Which field of the event an expression reads.
+/// The field of the event that an expression reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Own(usize),

@@ -1,6 +1,6 @@
-//! The words of C that a `print fmt:` line uses.
+//! Splits a `print fmt:` line into C tokens.
 
-/// A word of a `print fmt` line.
+/// A token of a `print fmt` line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Name(String),
@@ -9,13 +9,13 @@ pub(super) enum Token {
     Sign(&'static str),
 }
 
-/// Longer signs first.
+/// Longer operators first.
 const SIGNS: &[&str] = &[
     "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "(", ")", "{", "}", "[", "]", ",", "?", ":", "+",
     "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", ".",
 ];
 
-/// All words of a line; nothing when it holds something that is none.
+/// All tokens of a line; `None` if it contains an invalid one.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -58,7 +58,7 @@ fn number(text: &str) -> Option<(Token, &str)> {
     Some((Token::Number(value.ok()?), after))
 }
 
-/// What stands between two quotation marks, its escapes undone, and what follows.
+/// The text between two quotation marks, with escapes resolved, and the remaining text.
 fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
     let mut out = String::new();
     let mut letters = text.char_indices().skip(1);

@@ -1,4 +1,4 @@
-//! From the words of a `print fmt:` line to what it means. Anything that is not known gives nothing, never half of it.
+//! Parses the tokens of a `print fmt:` line. A line with an unknown construct gives `None`, never a partial result.
 
 use super::constants;
 use super::evaluate::constant;
@@ -7,10 +7,10 @@ use super::lex::{Token, tokens};
 use super::words::{Type, type_of};
 use crate::format::Format;
 
-/// How deeply expressions may be nested. The masks of page flags come to 70.
+/// Maximum nesting of expressions. The masks of page flags reach 70.
 const DEEPEST: usize = 128;
 
-/// Reads a `print fmt` line; `None` for one that uses C that is not known here.
+/// Parses a `print fmt` line; `None` for unsupported C.
 pub(super) fn parse(text: &str, format: &Format) -> Option<Printing> {
     let mut parser = Parser {
         tokens: tokens(text)?,
@@ -47,7 +47,7 @@ impl Piece {
     }
 }
 
-/// The format string in its pieces.
+/// The pieces of the format string.
 fn pieces(wording: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut rest = wording;
@@ -148,7 +148,7 @@ struct Parser<'a> {
     format: &'a Format,
 }
 
-/// Operators of two operands, weakest first.
+/// Binary operators, weakest first.
 const LEVELS: &[&[&str]] = &[
     &["||"],
     &["&&"],
@@ -173,7 +173,7 @@ impl Parser<'_> {
         token
     }
 
-    /// Takes the sign when it is next.
+    /// Consumes the operator if it is next.
     fn sign(&mut self, sign: &str) -> bool {
         let is = matches!(self.peek(), Some(Token::Sign(found)) if *found == sign);
         self.next += usize::from(is);
@@ -230,7 +230,7 @@ impl Parser<'_> {
                 return Some(Expression::Unary(letter, Box::new(self.unary()?)));
             }
         }
-        // The address of a field is printed by what stands there, as `%pI4` and `__print_hex` want it.
+        // The address of a field is printed from its content, as `%pI4` and `__print_hex` require.
         if self.sign("&") {
             return self.unary();
         }
@@ -241,7 +241,7 @@ impl Parser<'_> {
                 Type::Number { bits, signed } => Expression::Cast { bits, signed, of },
             });
         }
-        // What a pointer to the content points at: its first element.
+        // The target of a pointer to the content: its first element.
         if self.sign("*") {
             return match self.unary()? {
                 Expression::Content(place) | Expression::Field(place) => {
@@ -253,7 +253,7 @@ impl Parser<'_> {
         self.primary()
     }
 
-    /// A type in parentheses; leaves everything as it was when there is none.
+    /// A type in parentheses; consumes nothing if there is none.
     fn cast(&mut self) -> Option<Type> {
         let from = self.next;
         if !self.sign("(") {
@@ -319,7 +319,7 @@ impl Parser<'_> {
         Some(found)
     }
 
-    /// A field by its name; the macros leave out the prefix that some have.
+    /// A field by name; the macros omit the prefix that some have.
     fn field(&mut self, prefix: &str) -> Option<Place> {
         let Some(Token::Name(name)) = self.take() else {
             return None;
@@ -385,7 +385,7 @@ impl Parser<'_> {
         Some(found)
     }
 
-    /// `, { value, "name" }, ...`, each braced on its own, all of them perhaps braced together.
+    /// `, { value, "name" }, ...`, each pair in braces, and optionally all of them together.
     fn pairs(&mut self) -> Option<Vec<(i128, String)>> {
         let mut pairs = Vec::new();
         let together = {
@@ -400,7 +400,7 @@ impl Parser<'_> {
             self.must(",")?;
             let name = self.expression()?;
             self.must("}")?;
-            // A value that nobody here knows is shown as a number; a pair without a name ends the kernel's own list.
+            // An unknown value is printed as a number; a pair without a name ends the kernel's own list.
             if let (Some(value), Expression::Text(name)) = (value, name) {
                 pairs.push((value, name));
             }

@@ -1,4 +1,4 @@
-//! Carries out what a `print fmt:` line says, for one event.
+//! Prints one event by its `print fmt:` line.
 
 use super::evaluate::{Scene, Value, cut, mask, of_field, value};
 use super::expression::{Conversion, Measure, Piece, Printing};
@@ -6,7 +6,7 @@ use crate::endian::Endian;
 use crate::field::Shape;
 use std::fmt::Write;
 
-/// Prints an event in its own words. What a truncated payload lacks is shown as `?`.
+/// Prints an event by its format line. Values missing from a truncated payload are printed as `?`.
 pub(super) fn print(out: &mut String, printing: &Printing, scene: &Scene) {
     let mut arguments = printing.arguments.iter();
     let mut next = || {
@@ -50,7 +50,7 @@ pub(super) fn fields(out: &mut String, scene: &Scene) {
     }
 }
 
-/// A width; those of real events stay far below the bound.
+/// A width; widths of real events are far below the limit.
 fn as_len(value: &Value) -> Option<usize> {
     match value {
         Value::Number(number) => usize::try_from(*number).ok().filter(|len| *len <= 1024),
@@ -137,7 +137,7 @@ fn converted(
     }
 }
 
-/// `%p` and its kinds that mean the address itself.
+/// `%p` and its variants that print the address itself.
 fn pointer(conversion: &Conversion, address: u64, scene: &Scene) -> String {
     if !conversion.kind.starts_with(['S', 's', 'F', 'f', 'B']) {
         return format!("{address:016x}");
@@ -155,7 +155,7 @@ fn pointer(conversion: &Conversion, address: u64, scene: &Scene) -> String {
     )
 }
 
-/// `%p` and its kinds that mean what stands at the address.
+/// `%p` and its variants that print the content at the address.
 fn behind(kind: &str, bytes: &[u8], width: Option<usize>, endian: Endian) -> String {
     let joined = |between: &str| {
         let all: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

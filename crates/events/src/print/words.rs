@@ -1,15 +1,15 @@
-//! The C types that stand in casts.
+//! Lists the C types in casts.
 
-/// What a cast makes of a value.
+/// The effect of a cast on a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
-    /// The value stays, it is printed as an address or as text.
+    /// The value is unchanged, and is printed as an address or as text.
     Pointer,
-    /// The value is cut to so many bits.
+    /// The value is truncated to this many bits.
     Number { bits: u32, signed: bool },
 }
 
-/// The type that some words name; nothing when they name none that is known.
+/// The type named by these tokens; `None` if it is unknown.
 pub(super) fn type_of(words: &[String]) -> Option<Type> {
     let (mut bits, mut signed, mut known) = (32, true, false);
     for word in words {

@@ -1,7 +1,7 @@
-//! Names and values in the text of an event.
+//! Parses names and values in the text of an event.
 
-/// Names and values in the text of an event of that name, in their order: `key=value`, and what older tracers and trace-cmd
-/// write without names, under the names that the kernel's own format has for it.
+/// Names and values in the text of this event, in order: `key=value`, and the unnamed values of older tracers and trace-cmd
+/// under the names in the kernel's own format.
 #[must_use]
 pub fn fields<'a>(name: &str, text: &'a str) -> Vec<(&'a str, &'a str)> {
     let found = match name {
@@ -16,7 +16,7 @@ pub fn fields<'a>(name: &str, text: &'a str) -> Vec<(&'a str, &'a str)> {
     found.unwrap_or_else(|| pairs(text))
 }
 
-/// `key=value key=value`, where a value may hold spaces: it ends where the next key begins.
+/// `key=value key=value`. A value may contain spaces: it ends where the next key starts.
 fn pairs(text: &str) -> Vec<(&str, &str)> {
     let is_key = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
     let mut starts: Vec<(usize, usize)> = Vec::new();
@@ -27,7 +27,7 @@ fn pairs(text: &str) -> Vec<(&str, &str)> {
             .get(..key)
             .is_some_and(|head| head.is_empty() || head.ends_with([' ', ',', '(', '{', '\t']));
         let letter = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
-        // `a==b`, `a=>b` and `x=` in the middle of a word are none.
+        // `a==b`, `a=>b` and `x=` inside a word are not keys.
         if key < at && begins && text.get(key..).is_some_and(|rest| rest.starts_with(letter)) {
             starts.push((key, at));
         }
@@ -49,7 +49,7 @@ fn function(text: &str) -> Option<Vec<(&str, &str)>> {
 }
 
 /// `31594:115:R ==> [001]     6:120:R ksoftirqd` of the tracer `sched_switch` (until 2.6.38), which writes wake-ups with a
-/// plus sign. The name is that of the second thread.
+/// plus sign. The name belongs to the second thread.
 fn numbers<'a>(text: &'a str, sign: &str) -> Option<Vec<(&'a str, &'a str)>> {
     let (before, after) = text.split_once(sign)?;
     let (cpu, after) = after.split_once(']')?;

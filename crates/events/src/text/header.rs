@@ -1,32 +1,32 @@
-//! What stands above the events of a text.
+//! Parses the header above the events of a text.
 
-/// The facts of the lines that begin with `#`.
+/// The facts in the lines that start with `#`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextHeader {
     /// The tracer: `nop`, `function`, `osnoise`.
     pub tracer: Option<String>,
     /// Events that are still in the buffer.
     pub entries_in_buffer: Option<u64>,
-    /// Events that were written into it; what is more than those in it was lost.
+    /// Events that were written to the buffer; the surplus over those in it was lost.
     pub entries_written: Option<u64>,
     /// Online CPUs of that machine (`#P:48`, or `cpus=2` of trace-cmd).
     pub cpus: Option<u32>,
-    /// The latency that a latency tracer caught, in microseconds.
+    /// The latency that a latency tracer recorded, in microseconds.
     pub latency_us: Option<u64>,
     /// The CPU that it was on.
     pub latency_cpu: Option<u32>,
-    /// Name and number of the thread that it is about: that ran, or that was woken.
+    /// Name and ID of its thread: the thread that ran, or that was woken.
     pub latency_task: Option<(String, i32)>,
     /// Where it started, as the kernel prints the address: function, offset and caller.
     pub started_at: Option<String>,
     /// Where it ended.
     pub ended_at: Option<String>,
-    /// How many latencies stand in the text; the others of these fields are of the last one.
+    /// The number of latencies in the text; the other fields describe the last one.
     pub latencies: u64,
 }
 
 impl TextHeader {
-    /// Events that were written and are not in the buffer any more; nothing when the text does not say.
+    /// Events that were written and are no longer in the buffer; `None` if the text does not state it.
     #[must_use]
     pub fn overwritten(&self) -> Option<u64> {
         self.entries_written?.checked_sub(self.entries_in_buffer?)
@@ -80,7 +80,7 @@ impl TextHeader {
     }
 }
 
-/// ` kswapd0-91 (uid:0 nice:0 policy:0 rt_prio:0)`: what a name holds is up to its thread, so the last of each sign counts.
+/// ` kswapd0-91 (uid:0 nice:0 policy:0 rt_prio:0)`: a thread's name may hold any characters, so the last separators count.
 fn task_of(text: &str) -> Option<(String, i32)> {
     let (task, _) = text.rsplit_once(" (uid:")?;
     let (name, pid) = task.trim_start().rsplit_once('-')?;

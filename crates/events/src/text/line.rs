@@ -1,7 +1,7 @@
-//! One line of text.
+//! Parses one line of text.
 //!
-//! A task's name may hold anything, spaces, hyphens and brackets too. So a line is taken apart from the middle: the CPU in
-//! brackets behind a number, or, in the latency format, the CPU with its flags, and the time behind it with its colon.
+//! A task's name may contain anything, including spaces, hyphens and brackets. Parsing therefore starts in the middle: at the
+//! CPU in brackets after a number, or, in the latency format, at the CPU with its flags, followed by the time and a colon.
 
 use super::TextItem;
 use crate::line::Unit;
@@ -9,30 +9,30 @@ use crate::line::Unit;
 /// An event as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextEvent<'a> {
-    /// Name of the instance that it comes from, where `trace-cmd report` shows one.
+    /// Name of its trace instance, if `trace-cmd report` shows one.
     pub instance: Option<&'a str>,
-    /// Name of the thread; `<...>` where the writer did not know it.
+    /// Name of the thread; `<...>` if unknown.
     pub task: &'a str,
-    /// Number of the thread.
+    /// ID of the thread.
     pub pid: i32,
-    /// Number of its process, where the text has that column and the writer knew it.
+    /// ID of its process, if the text has that column and a value in it.
     pub tgid: Option<i32>,
     /// The CPU.
     pub cpu: u32,
-    /// The letters between CPU and time, from four to eight of them; empty where the text has none.
+    /// The four to eight letters between CPU and time; empty if the text has none.
     pub flags: &'a str,
-    /// When: nanoseconds, or whatever the clock counts.
+    /// The time: nanoseconds, or the unit of the clock.
     pub at: u64,
-    /// What `at` is.
+    /// The unit of `at`.
     pub unit: Unit,
-    /// The event's name. Lines of a tracer that writes no names have the tracer's.
+    /// The event's name. Lines of a tracer without event names have the tracer's name.
     pub name: &'a str,
-    /// What the line says behind the name.
+    /// The text after the name.
     pub text: &'a str,
 }
 
 impl<'a> TextEvent<'a> {
-    /// From a line. `tracer` names events that have no name of their own.
+    /// Parses a line. `tracer` names events that have no name of their own.
     #[must_use]
     pub fn parse(line: &'a str, tracer: Option<&'a str>) -> Option<TextEvent<'a>> {
         let (place, (flags, at, unit, rest)) = Place::find(line)?;
@@ -52,14 +52,14 @@ impl<'a> TextEvent<'a> {
         })
     }
 
-    /// Names and values of what the text holds: `key=value`, and what older tracers and trace-cmd write without names, under
-    /// the names that the kernel's own format has for it.
+    /// Names and values in the text: `key=value`, and the unnamed values of older tracers and trace-cmd under
+    /// the names in the kernel's own format.
     #[must_use]
     pub fn fields(&self) -> Vec<(&'a str, &'a str)> {
         super::fields::fields(self.name, self.text)
     }
 
-    /// The value of that name.
+    /// The value with this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'a str> {
         let all = self.fields();
@@ -67,11 +67,11 @@ impl<'a> TextEvent<'a> {
     }
 }
 
-/// What kind of line it is.
+/// The kind of a line.
 pub(super) enum Kind {
     Item,
     Header,
-    /// Empty, or something that a reader of the whole may skip.
+    /// Empty, or without meaning for a reader of the whole text.
     Nothing,
     Unknown,
 }
@@ -125,12 +125,12 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// The first place from which on the line goes on as one does: a name may hold what looks like a place.
+    /// The first position at which the rest of the line is valid: a name may contain text that looks like a position.
     fn find(line: &'a str) -> Option<(Place<'a>, Stamped<'a>)> {
         let whole = |place: Place<'a>| time(place.rest).map(|stamped| (place, stamped));
         let mut brackets = line.match_indices('[');
         let found = brackets.find_map(|(at, _)| Place::bracketed(line, at).and_then(whole));
-        // In the latency format there is no bracket before the time; one in the text has no thread before it.
+        // In the latency format there is no bracket before the time; a bracket in the text has no thread before it.
         found.or_else(|| {
             let mut hyphens = line.match_indices('-');
             hyphens.find_map(|(at, _)| Place::latency(line, at).and_then(whole))
@@ -191,7 +191,7 @@ const fn is_flag(letter: u8) -> bool {
     letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'#' | b'?')
 }
 
-/// Flags, time, what the time is, and what follows.
+/// Flags, time, the unit of the time, and the remaining text.
 type Stamped<'a> = (&'a str, u64, Unit, &'a str);
 
 /// `d..2.  1783.517521: ...`, `70251098us!: ...`, `202528218730611: ...`.
@@ -222,7 +222,7 @@ fn stamp_of(stamp: &str) -> Option<(u64, Unit)> {
         let at = seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?;
         return Some((at, Unit::Nanos));
     }
-    // Behind the unit stands how long it is to the next line: `!` for more than 100 us, and so on.
+    // A sign after the unit shows the distance to the next line: `!` for more than 100 us, and so on.
     if let Some((micros, mark)) = stamp.split_once("us") {
         let known = mark.len() <= 1 && mark.bytes().all(|mark| b"+!#@*$ ".contains(&mark));
         let micros: u64 = digits(micros).filter(|_| known)?.parse().ok()?;
@@ -231,8 +231,8 @@ fn stamp_of(stamp: &str) -> Option<(u64, Unit)> {
     Some((digits(stamp)?.parse().ok()?, Unit::Ticks))
 }
 
-/// `other:   TASK`: trace-cmd shows an instance before the thread. It begins the line, while the name of a thread, which
-/// has at most 15 letters and 16 columns, never does.
+/// `other:   TASK`: trace-cmd shows an instance before the thread. It starts at the first column, unlike a thread's name,
+/// which has at most 15 letters in 16 columns.
 fn instance(task: &str) -> (Option<&str>, &str) {
     match task.split_once(": ") {
         Some((instance, task)) if !instance.is_empty() && !instance.contains(char::is_whitespace) => {
@@ -242,7 +242,7 @@ fn instance(task: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// The name of an event and what follows it.
+/// The name of an event and the text after it.
 fn named<'a>(rest: &'a str, tracer: Option<&'a str>) -> (&'a str, &'a str) {
     let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !b"_.-/".contains(&(letter as u8)));
     let (word, after) = rest.split_at(end.unwrap_or(rest.len()));

@@ -1,18 +1,18 @@
-//! The JSON that Chrome's own viewer and ui.perfetto.dev open: the Trace Event Format with `X`, `i` and `M` events.
+//! Writes the JSON of Chrome's own viewer and ui.perfetto.dev: the Trace Event Format with `X`, `i` and `M` events.
 //!
-//! Times are microseconds there; three digits behind the point keep each nanosecond.
+//! Its times are microseconds; three decimals preserve each nanosecond.
 
 use super::lanes::{lane_name, lanes};
 use super::{Fact, Mark, Timeline};
 use std::io::{Result, Write};
 
-/// The process that all lines belong to; viewers take 0 for the idle task.
+/// The process of all lines; viewers interpret 0 as the idle task.
 const PROCESS: u32 = 1;
 
 /// Writes a timeline.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write(out: &mut dyn Write, timeline: &Timeline) -> Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     let title = quoted(&timeline.title);
@@ -58,7 +58,7 @@ fn write_mark(out: &mut dyn Write, line: u32, mark: &Mark) -> Result<()> {
     for (place, (key, fact)) in mark.facts.iter().enumerate() {
         let before = if place == 0 { ",\"args\":{" } else { "," };
         let value = match fact {
-            // Readers of JSON keep 53 bits of a number.
+            // JSON parsers keep 53 bits of a number.
             Fact::Number(number) if number.unsigned_abs() < 1 << 53 => number.to_string(),
             Fact::Number(number) => quoted(&number.to_string()),
             Fact::Text(text) => quoted(text),
@@ -77,7 +77,7 @@ impl std::fmt::Display for Micros {
     }
 }
 
-/// As JSON writes a text.
+/// Escapes a text for JSON.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

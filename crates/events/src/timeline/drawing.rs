@@ -1,11 +1,11 @@
-//! Draws a trace as it is, without explaining it: what begins and ends on a CPU is a bar, who runs there is a bar on a line of
-//! its own, everything else is a point.
+//! Draws a trace without interpretation: paired start and end events on a CPU are a bar, running threads are bars on a
+//! separate line, all other events are points.
 
 use super::{Fact, Mark, Timeline, Track};
 use crate::text::fields;
 use std::collections::BTreeMap;
 
-/// Ends of names that belong together (`irq_handler_entry`, `workqueue_execute_start`). The start of a timer is none: it ends
+/// Suffixes of paired names (`irq_handler_entry`, `workqueue_execute_start`). The start of a timer is not one: it ends
 /// elsewhere, or never.
 const PAIRS: &[(&str, &str)] = &[
     ("_entry", "_exit"),
@@ -22,20 +22,20 @@ pub struct Drawing {
 #[derive(Clone, Debug, Default)]
 struct Cpu {
     marks: Vec<Mark>,
-    /// What has begun and not ended, with the name that both events have in common, the latest last.
+    /// Events that have started and not ended, with the common part of both names, the latest last.
     open: Vec<(String, Mark)>,
     runs: Vec<Mark>,
     running: Option<Mark>,
 }
 
 impl Drawing {
-    /// A timeline with nothing on it yet.
+    /// An empty timeline.
     #[must_use]
     pub fn new() -> Drawing {
         Drawing::default()
     }
 
-    /// Adds an event: its CPU, its time in nanoseconds, its name, its text. Those of a CPU come in the order of time.
+    /// Adds an event: its CPU, its time in nanoseconds, its name, its text. Events of a CPU must be sorted by time.
     pub fn take(&mut self, cpu: u32, at_ns: u64, name: &str, text: &str) {
         let cpu = self.cpus.entry(cpu).or_default();
         if name == "sched_switch" {
@@ -58,7 +58,7 @@ impl Drawing {
         }
     }
 
-    /// The drawing; what has not ended by then is a point where it began.
+    /// The drawing. An event without an end is a point at its start.
     #[must_use]
     pub fn finish(self, title: &str) -> Timeline {
         let mut tracks = Vec::new();
@@ -82,7 +82,7 @@ impl Drawing {
 }
 
 impl Cpu {
-    /// The end belongs to the latest that has begun under that name. What began later and has no end lost it.
+    /// The end belongs to the latest start with that name. Later starts without an end have lost it.
     fn end(&mut self, what: &str, end: Mark) {
         let Some(place) = self.open.iter().rposition(|(open, _)| open == what) else {
             self.marks.push(end);
@@ -113,7 +113,7 @@ impl Cpu {
             let found = all.iter().find(|(key, _)| *key == name);
             found.map(|(_, value)| value.trim())
         };
-        // The idle task is what a line without a bar shows.
+        // The idle task is displayed as a line without a bar.
         if let (Some(comm), Some(pid)) = (of("next_comm"), of("next_pid").filter(|pid| *pid != "0")) {
             self.running = Some(Mark {
                 at_ns,

@@ -1,14 +1,14 @@
-//! Bars that overlap without one holding the other.
+//! Separates bars that overlap without nesting.
 //!
 //! Viewers nest the bars of one line, and end the innermost first. Two that only overlap would be drawn with wrong lengths, so
-//! the later one goes onto a further line of its own.
+//! the later one moves to a separate line.
 
 use super::{Mark, Track};
 
-/// The marks of a track in their order, those of each line that it needs. The first line is there even when nothing is on it.
+/// The marks of a track in order, grouped by the lines that it needs. The first line exists even if it is empty.
 pub(super) fn lanes(track: &Track) -> Vec<Vec<&Mark>> {
     let mut marks: Vec<&Mark> = track.marks.iter().collect();
-    // What holds others comes before them.
+    // Outer bars come before inner ones.
     marks.sort_by_key(|mark| (mark.at_ns, std::cmp::Reverse(mark.end_ns())));
     let mut lanes: Vec<Lane> = vec![Lane::default()];
     for mark in marks {
@@ -47,7 +47,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// Name of the line of that number, from 0, of a track.
+/// Name of a track's line with this number, from 0.
 pub(super) fn lane_name(track: &Track, number: usize) -> String {
     match number {
         0 => track.name.clone(),

@@ -1,6 +1,6 @@
-//! Perfetto's own format: a protobuf `Trace` of packets, each with one `TrackDescriptor` or one `TrackEvent`.
+//! Writes Perfetto's own format: a protobuf `Trace` of packets, each with one `TrackDescriptor` or one `TrackEvent`.
 //!
-//! The few messages are written by hand; the numbers of their fields are those of `protos/perfetto/trace/trace_packet.proto` and
+//! The few messages are encoded by hand. The field numbers are those of `protos/perfetto/trace/trace_packet.proto` and
 //! `trace/track_event/*.proto`, which may not change.
 
 use super::lanes::{lane_name, lanes};
@@ -43,15 +43,15 @@ mod annotation {
     pub(super) const NAME: u32 = 10;
 }
 
-/// Who writes; all packets have one writer.
+/// The writer; all packets have the same one.
 const SEQUENCE: u64 = 1;
-/// The line under which all others stand; their own numbers follow.
+/// The parent of all other lines, whose own numbers follow.
 const TOP: u64 = 1;
 
 /// Writes a timeline.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write(out: &mut dyn Write, timeline: &Timeline) -> Result<()> {
     let mut top = Message::default();
     top.number(descriptor::UUID, TOP);
@@ -134,7 +134,7 @@ fn send(out: &mut dyn Write, field: u32, at: Option<u64>, message: &Message) -> 
 struct Message(Vec<u8>);
 
 impl Message {
-    /// Seven bits a byte, the lowest first; the upper bit says that more follow.
+    /// Seven bits per byte, the lowest first; the upper bit means that more follow.
     fn varint(&mut self, mut number: u64) {
         while number > 0x7f {
             self.0.push(number as u8 | 0x80);

@@ -1,4 +1,4 @@
-//! Reads what we wrote.
+//! Reads our own CSV files.
 
 use super::{HEAD, NAME};
 use crate::error::{Problem, ReadError, quoted};
@@ -8,13 +8,13 @@ use crate::tally::{MOST_QUANTILES, Room, Spikes, Tally, check_series};
 use measure::{GapLabel, Level};
 use std::io::BufRead;
 
-/// So many facts and notes a file may have.
+/// The maximum number of facts and notes in a file.
 const MOST_FACTS: usize = 1 << 16;
 
-/// So many stretches of time a series may have; a result of ours has 256 at most.
+/// The maximum number of stretches of time in a series; our own results have at most 256.
 const MOST_STRETCHES: usize = 1 << 10;
 
-/// Whether the beginning of a file is such a table.
+/// Whether the start of a file is such a table.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().next().is_some_and(|line| line.trim() == HEAD)
@@ -23,7 +23,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut table = Table {
         recording: Recording::new(NAME, "unknown", 1),
@@ -45,7 +45,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(table.recording)
 }
 
-/// The series that the lines are about now.
+/// The current series.
 struct Open {
     series: Series,
     tally: Tally,
@@ -59,7 +59,7 @@ struct Table {
     facts: usize,
 }
 
-/// The fields of a line behind those that say what it is about.
+/// The fields of a line after those that identify its subject.
 struct Fields<'a> {
     of: &'a str,
     what: &'a str,
@@ -159,7 +159,7 @@ impl Table {
         Ok(())
     }
 
-    /// The lines of a series stand together; those beside it follow it.
+    /// The lines of a series are consecutive; the series in its `beside` follow it.
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let mut series = open.series;
@@ -254,7 +254,7 @@ fn take(open: &mut Open, line: &Line, fields: &Fields, room: &mut Room) -> Resul
     Ok(())
 }
 
-/// Whose doing a gap is, by its name in files.
+/// The cause of a gap, by its name in files.
 pub(crate) fn label(name: &str) -> Option<GapLabel> {
     match name {
         "rt_throttling" => Some(GapLabel::RtThrottling),

@@ -1,11 +1,11 @@
-//! Writes them. What is unknown has no line, and what a line has nothing to say of is empty.
+//! Writes CSV files. Unknown values have no line, and fields that do not apply are empty.
 
 use super::HEAD;
 use crate::model::{Kind, Part, Recording, Rounding, Series};
 use measure::{GapLabel, Level};
 use std::fmt::Write as _;
 
-/// Writes everything that a recording holds.
+/// Writes all data of a recording.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = format!("{HEAD}\n");
@@ -63,7 +63,7 @@ fn lines(text: &mut String, series: &Series) {
         let (low, width) = (bucket.low_ns, bucket.width_ns);
         let _ = writeln!(text, "{start},bucket,,{low},{width},{},", bucket.count);
     }
-    // Where the histogram ends is known even of files that do not tell what was above.
+    // The end of the histogram is known even if the file does not state the overflows.
     if series.overflow.is_some() || series.overflow_from_ns > 0 {
         let count = series
             .overflow
@@ -121,7 +121,7 @@ fn lines(text: &mut String, series: &Series) {
     }
 }
 
-/// Text in one field of one line: in quotes, with quotes doubled, and without what would end the line.
+/// Text in one field of one line: quoted, with quotes doubled, and without line ends.
 fn quoted(value: &str) -> String {
     let value: String = value
         .chars()

@@ -1,5 +1,5 @@
-//! Reads what cyclictest prints. Rows are known by their first column, because rt-tests 2.7 and later leave out those
-//! without samples; `-H` adds a column with the sum of the others, which is told by the summary below the rows.
+//! Reads cyclictest's output. Rows are identified by their first column, because rt-tests 2.7 and later omit empty rows.
+//! `-H` adds a column with the sum of the others, which the summary below the rows reveals.
 
 use super::{NAME, SKIPS};
 use crate::error::{Problem, ReadError, quoted};
@@ -12,10 +12,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// cyclictest counts in microseconds, and with `-N` in nanoseconds without saying so.
+/// cyclictest counts in microseconds, and with `-N` in nanoseconds without stating it.
 const UNIT_NS: u64 = 1_000;
 
-/// Whether the beginning of a file is of cyclictest.
+/// Whether the start of a file is of cyclictest.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
     let mut lines = head.lines().map(plain).map(|line| line.into_owned());
@@ -41,7 +41,7 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it.
 ///
 /// # Errors
-/// What does not belong into such a file, with its place.
+/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State::new();
     let mut lines = Lines::of(input);
@@ -58,7 +58,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     state.end()
 }
 
-/// A line without the terminal's commands that cyclictest moves its screen with.
+/// Removes the escape sequences with which cyclictest redraws its screen from a line.
 fn plain(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);
@@ -69,7 +69,7 @@ fn plain(line: &str) -> Cow<'_, str> {
         let rest = piece
             .strip_prefix('[')
             .map(|rest| rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';'));
-        // Anything but a command stays, and is then found to be no line of cyclictest.
+        // Other text is kept; the parser then rejects the line.
         match rest.and_then(|rest| rest.strip_prefix(|letter: char| letter.is_ascii_alphabetic())) {
             Some(rest) => text.push_str(rest),
             None => text.push_str(piece),
@@ -86,7 +86,7 @@ fn single(line: &str) -> Option<[&str; 3]> {
     (words.next().is_none() && found.iter().all(digits)).then_some(found)
 }
 
-/// What is known of one thread.
+/// The data of one thread.
 #[derive(Default)]
 struct Thread {
     singles: Tally,
@@ -94,12 +94,12 @@ struct Thread {
     series: Option<Series>,
 }
 
-/// What was read so far.
+/// The data so far.
 struct State {
     columns: Vec<Tally>,
     sums: Vec<u64>,
     last_row: Option<u64>,
-    /// Every row's last column was the sum of the others so far.
+    /// Whether every row's last column was the sum of the others so far.
     sum_column: bool,
     in_rows: bool,
     totals: BTreeMap<&'static str, Vec<u64>>,
@@ -109,7 +109,7 @@ struct State {
     room: Room,
 }
 
-/// Lines below the rows: how they begin, and whether their numbers are times.
+/// Lines below the rows: their prefix, and whether their numbers are times.
 const SUMMARY: [&str; 5] = [
     "Total",
     "Min Latencies",
@@ -118,7 +118,7 @@ const SUMMARY: [&str; 5] = [
     "Histogram Overflows",
 ];
 
-/// Lines that say nothing about latencies.
+/// Lines without data about latencies.
 const ASIDE: [&str; 9] = [
     "Max CPUs",
     "Online CPUs",
@@ -192,7 +192,7 @@ impl State {
         Ok(())
     }
 
-    /// `# Thread 0 is CPU 1: expected 27 missed 3` is what our own writer adds; `# Thread 0: 00419 ...` are cycles.
+    /// `# Thread 0 is CPU 1: expected 27 missed 3` is added by our own writer; `# Thread 0: 00419 ...` are cycles.
     fn ours(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
         let words: Vec<&str> = rest.split_whitespace().take(9).collect();
         if let [thread, "is", "CPU", cpu, rest @ ..] = words.as_slice() {
@@ -237,8 +237,8 @@ impl State {
         Ok(())
     }
 
-    /// `T: 0 ( 5843) P:80 I:1000 C:    996 Min:     19 Act:   21 Avg:   50 Max:    3218`, or a spike. A screen that
-    /// was refreshed holds many of them; the last one counts.
+    /// `T: 0 ( 5843) P:80 I:1000 C:    996 Min:     19 Act:   21 Avg:   50 Max:    3218`, or a spike. Redrawn screens
+    /// contain many of these lines; the last one counts.
     fn thread_line(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
         let number = rest.split(['(', 'S']).next().unwrap_or_default().trim();
         let number = line.small(number)?;
@@ -265,7 +265,7 @@ impl State {
         let mean = as_f64(line.time(value("Avg:")?, UNIT_NS)?);
         let cycles = line.number(value("C:")?)?;
         series.stated.count = Some(cycles);
-        // Before the first sample the smallest one is a large number.
+        // Before the first sample the minimum is a large number.
         if cycles > 0 {
             series.stated.min_ns = Some(min);
             series.stated.max_ns = Some(max);

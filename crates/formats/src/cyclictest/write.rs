@@ -1,18 +1,18 @@
-//! The text that `cyclictest -h` prints, so that scripts that plot it keep working.
+//! Writes the text of `cyclictest -h`, so that existing plot scripts keep working.
 //!
-//! A row is `%06d` of the bucket in microseconds, a space, and one count of six digits per thread, set apart
-//! by tabs; `# Total`, `# Min Latencies` and so on follow. rt-tests 2.4 prints every row, 2.7 and later leave out those
-//! without samples. What cyclictest never counts (periods that were missed) is a comment line of its own.
+//! A row is `%06d` of the bucket in microseconds, a space, and one six-digit count per thread, separated
+//! by tabs; `# Total`, `# Min Latencies` and so on follow. rt-tests 2.4 prints every row, 2.7 and later omit empty
+//! rows. Values that cyclictest never counts (missed periods) are in a separate comment line.
 
 use crate::model::{Kind, Recording, Series};
 use crate::statistics::{best_mean_ns, whole};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// cyclictest has at most so many rows; what is longer is an overflow there, too.
+/// cyclictest's maximum number of rows; larger values are overflows there, too.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// What is said of gaps, which cyclictest does not measure.
+/// The comment for gaps, which cyclictest does not measure.
 pub(super) const NOISE: &str = "These are gaps in a busy loop, not latencies of wake-ups";
 
 /// All rows up to the longest sample, as before rt-tests 2.7.
@@ -30,7 +30,7 @@ pub fn every_row(recording: &Recording) -> String {
     text
 }
 
-/// The rows that have samples, as since rt-tests 2.7.
+/// Only the rows with samples, as since rt-tests 2.7.
 #[must_use]
 pub fn rows_with_samples(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
@@ -70,7 +70,7 @@ fn row(text: &mut String, us: u64, counts: &[u64]) {
     text.push('\n');
 }
 
-/// Samples that have no row.
+/// Samples without a row.
 fn above(series: &Series) -> u64 {
     let buckets = series.buckets.iter();
     buckets
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use crate::example;
 
-    /// Reads the text as the scripts do that plot it: rows by their first column, `#` lines apart.
+    /// Parses the text like the plot scripts: rows by their first column, `#` lines separately.
     fn read(text: &str) -> (Vec<(u64, Vec<u64>)>, Vec<&str>) {
         let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
             let mut words = line

@@ -1,23 +1,23 @@
-//! What a row of oslat holds. Rows are named by their upper ends, and what falls into which one depends on the version
-//! (shown by its source, and by files of 2.4, 2.6 and 2.10 that it wrote here). 1.x is known from its source alone: row
-//! `bias + index + 1`, where the index is the time cut to whole microseconds less the bias, at least 0.
+//! Interprets oslat's rows. Rows are named by their upper ends; the assignment of times to rows depends on the version
+//! (source: its code, and files of 2.4, 2.6 and 2.10 produced here). 1.x is known from its code only: row
+//! `bias + index + 1`, where the index is the time truncated to whole microseconds less the bias, at least 0.
 
 use crate::error::ReadError;
 use crate::model::{Rounding, Series};
 use crate::tally::{Room, Tally};
 
-/// What a version does with a time.
+/// How a version treats a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// 1.x, and to 2.4: row N microseconds has what is below N, and not below the row before. Extremes are rounded up.
+    /// 1.x, and up to 2.4: row N microseconds holds values below N and not below the previous row. Extremes are rounded up.
     RoundedUp,
-    /// From 2.5: times are rounded up before they are sorted, so everything is one unit too high. Extremes as well.
+    /// From 2.5: times are rounded up before they are sorted into rows, so all values, extremes too, are one unit too high.
     OneTooHigh,
-    /// 2.10: rows as at first, and extremes are cut.
+    /// 2.10: rows as at first, and extremes are truncated.
     Cut,
 }
 
-/// Which rule a file follows. A turn of the loop takes far less than a microsecond, so what the shortest became tells.
+/// Detects the rule of a file. A loop iteration takes far less than a microsecond, so the minimum reveals the rounding.
 pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_used: bool) -> Rule {
     let major = version.and_then(|version| version.trim().split_once('.'));
     let at_first = match major {
@@ -38,13 +38,13 @@ pub(crate) struct Rows {
     pub(crate) rule: Rule,
     pub(crate) unit_ns: u64,
     pub(crate) width_ns: u64,
-    /// What `--bias` has taken off every time; 0 without it.
+    /// The value that `--bias` subtracts from every time; 0 without it.
     pub(crate) bias_ns: u64,
 }
 
 impl Rows {
-    /// The distance of rows, whose ends are given without the bias: the largest that fits all of them. Rows without
-    /// samples may be left out.
+    /// The distance of rows, whose ends are given without the bias: the largest that fits all of them. Empty rows may
+    /// be omitted.
     pub(crate) fn width(ends: &[u64], unit_ns: u64) -> u64 {
         let first = ends.first().copied().unwrap_or(0);
         let width = ends.iter().fold(first, |width, end| gcd(width, *end));
@@ -60,14 +60,14 @@ impl Rows {
 
     /// The lowest time in the row with this upper end.
     pub(crate) fn low_ns(self, end_ns: u64) -> u64 {
-        // With a bias the first row has what is below it as well.
+        // With a bias the first row also holds the values below it.
         if self.bias_ns > 0 && end_ns <= self.bias_ns.saturating_add(self.width_ns) {
             return 0;
         }
         end_ns.saturating_sub(self.width_ns + self.shift_ns())
     }
 
-    /// Whether the largest time lies above the row with this upper end.
+    /// Whether the largest time is above the row with this upper end.
     fn is_above(self, largest_ns: u64, end_ns: u64) -> bool {
         match self.rule {
             Rule::RoundedUp => largest_ns > end_ns,
@@ -75,8 +75,8 @@ impl Rows {
         }
     }
 
-    /// Puts the rows of one core into its series. The last row holds everything above it as well, unless the largest says
-    /// that there was nothing.
+    /// Adds the rows of one core to its series. The last row also holds all larger values, unless the maximum shows
+    /// that there were none.
     pub(crate) fn fill(
         self,
         series: &mut Series,

@@ -1,11 +1,11 @@
-//! Commands whose output is a value (`$(...)`, backticks). They run in a shell of their own and change no variable, so only
-//! their end is looked for. A shell parses them with the file, so what might be no command is refused.
+//! Skips command substitutions (`$(...)`, backticks). They run in a subshell and change no variable, so only their end is
+//! searched. A shell parses them together with the file, so anything that might not be a valid command is refused.
 
 use super::super::Uncomputed;
 use super::super::reader::ShellReader;
 use super::{bare, word};
 
-/// Words that begin something with an end of its own.
+/// Words that start a construct with its own end.
 const RESERVED: &[&str] = &[
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "{",
     "}", "!", "function", "select", "time", "coproc", "[[", "]]",
@@ -14,9 +14,9 @@ const RESERVED: &[&str] = &[
 /// What may come next.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// A command has to come.
+    /// A command must follow.
     Command,
-    /// A command may come, or the end.
+    /// A command may follow, or the end.
     CommandOrEnd,
     /// The rest of a command, or its end.
     Rest,
@@ -27,13 +27,13 @@ enum Next {
 /// Where the commands end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// At `)`, which is taken too.
+    /// At `)`, which is consumed.
     Parenthesis,
-    /// With the text.
+    /// At the end of the text.
     Text,
 }
 
-/// Goes over commands.
+/// Skips commands.
 pub fn commands(reader: &mut ShellReader, end: End) -> Result<(), Uncomputed> {
     reader.enter()?;
     let mut next = Next::Command;

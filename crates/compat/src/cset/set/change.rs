@@ -1,4 +1,4 @@
-//! The changes behind `cset set`: lists of writes, journalled as every other change, so that undo takes them back.
+//! Creates the changes for `cset set`: lists of writes, journalled like every other change, so that they can be undone.
 
 use crate::cset::Refused;
 use crate::cset::tree::{Set, Tree, clean, parent};
@@ -7,18 +7,18 @@ use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};
 use session::Session;
 
-/// What a set shall be.
+/// The intended properties of a set.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Its CPUs.
     pub cpus: Option<CpuSet>,
     /// Its memory nodes.
     pub mems: Option<CpuSet>,
-    /// Files that hold 1: `cpu_exclusive`, `mem_exclusive`.
+    /// Files to set to 1: `cpu_exclusive`, `mem_exclusive`.
     pub flags: Vec<&'static str>,
 }
 
-/// The changes that make a set of this name.
+/// The changes that create a set with this name.
 ///
 /// # Errors
 /// No such parent.
@@ -63,7 +63,7 @@ pub fn create(session: &Session, tree: &Tree, name: &str, wanted: &Wanted) -> Re
                     .map(|flag| inside(file(flag), "1", Compare::Text)),
             );
         }
-        // The lowest CPU is never taken from everybody else: such a set stays an ordinary one.
+        // The lowest CPU is never reserved exclusively: such a set stays an ordinary one.
         Version::V2 if wanted.flags.contains(&"cpu_exclusive") && !has_lowest(tree, &cpus) => {
             changes.push(by_hand::make_partition(&file("cpus.partition")));
         }
@@ -78,8 +78,8 @@ pub fn has_lowest(tree: &Tree, cpus: &CpuSet) -> bool {
     lowest.is_some_and(|lowest| cpus.contains(lowest))
 }
 
-/// The memory nodes of these CPUs, of those that the parent has; all of the parent's where they have none. On v2 an
-/// unwritten list is the parent's.
+/// The parent's memory nodes that belong to these CPUs; all of the parent's if there are none. On v2 an
+/// unwritten list means the parent's.
 fn near(tree: &Tree, cpus: &CpuSet, above: &Set) -> Option<CpuSet> {
     let nodes = tree.machine.topology.nodes.iter();
     let local: CpuSet = nodes
@@ -94,7 +94,7 @@ fn near(tree: &Tree, cpus: &CpuSet, above: &Set) -> Option<CpuSet> {
     }
 }
 
-/// The changes that give a set other CPUs or nodes.
+/// The changes that set other CPUs or nodes.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -117,8 +117,8 @@ pub fn modify(session: &Session, tree: &Tree, set: &Set, wanted: &Wanted) -> Res
     Ok(changes)
 }
 
-/// The set that takes the tasks of one that goes: its parent. On v2 a set with sets below it takes none, but for the
-/// root.
+/// The set that receives the tasks of a removed one: its parent. On v2 a set with child sets cannot contain tasks, except
+/// the root.
 ///
 /// # Errors
 /// No such parent.
@@ -129,7 +129,7 @@ pub fn heir<'t>(tree: &'t Tree, set: &Set) -> Result<&'t Set, Refused> {
     }
 }
 
-/// The changes that empty a set into its parent and remove it.
+/// The changes that move a set's tasks to its parent and remove the set.
 ///
 /// # Errors
 /// No such parent.
@@ -148,7 +148,7 @@ pub fn destroy(tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
     Ok(changes)
 }
 
-/// The changes that give a set and all below it another name: v2 cannot rename, so they are made anew, tasks and all.
+/// The changes that rename a set and all sets below it. v2 cannot rename, so they are recreated with their tasks.
 ///
 /// # Errors
 /// Files that cannot be read.
@@ -158,7 +158,7 @@ pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<V
     let start = tree.place_for(&path);
     let all = tree.below(set);
     let mut changes = Vec::new();
-    // What a set has for itself alone it has to let go before the new one can have it, the innermost first.
+    // A set must release its exclusive resources before the new one can claim them, the innermost first.
     for old in all.iter().rev() {
         for (file, free) in exclusive_files(tree.hierarchy.version) {
             let path = tree.hierarchy.file(&old.place, file);
@@ -221,7 +221,7 @@ pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<V
     Ok(changes)
 }
 
-/// Files by which a set has something for itself, and what they hold when it has not.
+/// Files that make a resource exclusive, and their values if it is not.
 fn exclusive_files(version: Version) -> &'static [(&'static str, &'static str)] {
     match version {
         Version::V1 => &[("cpu_exclusive", "0"), ("mem_exclusive", "0")],
@@ -242,10 +242,10 @@ fn copied_files(version: Version) -> &'static [(&'static str, Compare)] {
     }
 }
 
-/// Makes these changes, or none of them.
+/// Applies all of these changes, or none.
 ///
 /// # Errors
-/// What the kernel refused; everything before it has been taken back.
+/// The kernel's refusal; all earlier changes have been undone.
 pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
     if changes.is_empty() {
         return Ok(None);
@@ -269,11 +269,11 @@ pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<Applied>, 
     Ok(Some(apply::apply(&changing.host, changing.state(), &request)?))
 }
 
-/// Where the last things that were done by hand were the making of this set and what was done in it since, taking them
-/// back removes it: its tasks go to where they came from, and the journal ends where it began.
+/// If the last manual layers are the creation of this set and later work in it, undoing them removes the set: its tasks
+/// return to their original cgroups, and the journal returns to its former end.
 ///
 /// # Errors
-/// A journal that cannot be read, what could not be taken back.
+/// A journal that cannot be read, or a failed undo.
 pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused> {
     let Some(changing) = session.lock_existing()? else {
         return Ok(false);
@@ -301,7 +301,7 @@ pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused
     Ok(true)
 }
 
-/// How many of the last layers are about this set alone, back to the one that made it.
+/// The number of last layers that concern only this set, back to its creation.
 fn making(journal: &Journal, dir: &str) -> Option<usize> {
     let layers = journal.layers();
     let live: Vec<&Layer> = layers.iter().rev().filter(|layer| layer.is_live()).collect();

@@ -1,4 +1,4 @@
-//! Making, changing and taking away the shield: `apply` and `undo` with cset's words.
+//! Creates, changes and removes the shield: `apply` and `undo` with cset's messages.
 
 use super::{Names, Shield};
 use crate::cset::Refused;
@@ -13,10 +13,10 @@ use root::Failure;
 use session::Session;
 use session::{isolation, resize};
 
-/// Whether unbound kernel threads are kept out too.
+/// Whether unbound kernel threads are excluded too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kthread {
-    /// They are.
+    /// They are excluded.
     On,
     /// They stay.
     Off,
@@ -34,7 +34,7 @@ impl Kthread {
 
 const WHO: &str = "task_placement";
 
-/// What the shield is for the engine.
+/// The shield as the engine's request.
 fn intent_of(session: &Session, names: &Names, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, Refused> {
     let mut intent = Intent::new(PartitionName::new(&names.user)?, cpus.clone(), Profile::Balanced);
     intent.housekeeping = Some(PartitionName::new(&names.system)?);
@@ -56,7 +56,7 @@ fn kthread_of(intent: &Intent) -> Kthread {
     }
 }
 
-/// Makes it, and tells what moved.
+/// Creates it, and reports the moved tasks.
 pub(super) fn activate(
     session: &Session,
     tree: &Tree,
@@ -92,7 +92,7 @@ pub(super) fn say_kernel_threads(count: usize, talk: &mut Talk) {
     talk.bar(count);
 }
 
-/// Kernel threads of the root that nobody bound.
+/// Unbound kernel threads in the root set.
 pub(super) fn unbound(tree: &Tree, root: &Set) -> usize {
     let threads = tree
         .members(root)
@@ -100,8 +100,8 @@ pub(super) fn unbound(tree: &Tree, root: &Set) -> usize {
     threads.count()
 }
 
-/// Makes the shield, or makes it anew where one of its name is in force: its tasks come in again then, and where the
-/// new one cannot be, the former one comes back.
+/// Creates the shield, or recreates an active one with its name: its tasks are moved into the new one. If that fails, the
+/// former shield is restored.
 fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     let stop = session::stop_flag();
     let changing = session.lock()?;
@@ -111,7 +111,7 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
         session.machine().with_tasks_and_interrupts(root)
     };
     let machine = read();
-    // What cannot be is refused while the former shield still stands.
+    // Invalid requests are refused while the former shield still exists.
     isolation::plan_on(session, &machine, intent)?;
     let former = resize::make_room(&changing, intent, &machine)?;
     let machine = read();
@@ -140,14 +140,14 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Gives the former state back.
+/// Restores the former state.
 fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refused> {
     let Some(changing) = session.lock_existing()? else {
         return Ok(apply::Undone::default());
     };
     let name = Which::Named(intent.name.as_str());
     let boot_id = changing.session.boot_id();
-    // There is no second command to ask with, so what somebody else changed since is left to them.
+    // No second command can confirm it, so values that other programs changed since then are left alone.
     let undone = apply::undo(
         &changing.host,
         changing.state(),
@@ -162,7 +162,7 @@ fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refuse
     }
 }
 
-/// Gives it other CPUs, or other rules for kernel threads.
+/// Changes its CPUs, or its rules for kernel threads.
 pub(super) fn change(
     session: &Session,
     tree: &Tree,
@@ -188,7 +188,7 @@ pub(super) fn change(
     put_in_force(session, &wanted)
 }
 
-/// `-k on` and `-k off` for a shield that is there.
+/// `-k on` and `-k off` for an existing shield.
 pub(super) fn kernel_threads(
     session: &Session,
     tree: &Tree,
@@ -225,7 +225,7 @@ pub(super) fn kernel_threads(
     Ok(())
 }
 
-/// Takes it away.
+/// Removes it.
 pub(super) fn reset(session: &Session, tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(), Refused> {
     for (set, kind) in [(shield.user, "user"), (shield.system, "system")] {
         talk.say(&format!(
