@@ -1,7 +1,7 @@
-//! What runs the instructions of guests on this host.
+//! Selects what executes the instructions of guests on this host.
 //!
-//! A device file alone proves little: some hosts accept a machine through `/dev/kvm` and never run an instruction of it. So a
-//! kernel has to print something.
+//! A device file alone proves little: some hosts accept a virtual machine through `/dev/kvm` but never execute an instruction
+//! of it. So a kernel must print something.
 
 use guest::qemu::{Accelerator, PROGRAM, Sizes, first_word};
 use std::io::Read as _;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// A kernel on a real processor prints its first byte within a second or two, also on a busy host.
+/// A kernel on a real processor prints its first byte within a second or two, even on a busy host.
 const FIRST_WORD: Duration = Duration::from_secs(20);
 
-/// KVM where a kernel runs under it, else emulation. `LAB_ACCEL=tcg` asks for emulation.
+/// KVM where a kernel runs under it, otherwise emulation. `LAB_ACCEL=tcg` requests emulation.
 #[must_use]
 pub fn of_host(kernel: &Path) -> Accelerator {
     let is_refused = std::env::var("LAB_ACCEL").is_ok_and(|word| word == Accelerator::Tcg.word());
@@ -24,7 +24,7 @@ pub fn of_host(kernel: &Path) -> Accelerator {
     }
 }
 
-/// Whether a kernel prints anything under KVM. It is ended as soon as it does.
+/// Whether a kernel prints anything under KVM. It is killed as soon as it does.
 fn prints(kernel: &Path) -> bool {
     let sizes = Sizes {
         cpus: 2,

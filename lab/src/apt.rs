@@ -1,7 +1,7 @@
 //! A private apt configuration that only downloads packages: nothing is installed on the host.
 //!
-//! It has its own sources, state and cache inside the lab's cache folder. The mirror is the one that the machine
-//! itself is configured for, and the packages are verified with Debian's own archive keyring.
+//! It has its own sources, state and cache inside the lab's cache directory. It uses the mirror of this machine's own
+//! configuration, and verifies the packages with Debian's archive keyring.
 
 use crate::error::{LabError, run};
 use crate::kernels::ALL;
@@ -11,16 +11,16 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// After this time the package lists are fetched again; until then a run needs no network at all.
+/// Maximum age of the package lists. Younger lists need no network at all.
 const LISTS_STAY_FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The private configuration for one architecture, in a folder of its own.
+/// The private configuration for one architecture, in its own directory.
 pub struct Apt {
     dir: PathBuf,
     arch: &'static str,
 }
 
-/// Where the lab keeps what it downloaded: `$XDG_CACHE_HOME/quietcore-lab`, or the same under `~/.cache`.
+/// The lab's download cache: `$XDG_CACHE_HOME/quietcore-lab`, or the same under `~/.cache`.
 #[must_use]
 pub fn cache_dir() -> PathBuf {
     let set = |name: &str| {
@@ -36,7 +36,7 @@ impl Apt {
     /// Writes the configuration for an architecture into `dir`.
     ///
     /// # Errors
-    /// [`LabError`] when no mirror of Debian is configured here or the folder cannot be written.
+    /// [`LabError`] when this machine has no Debian mirror configured or the directory cannot be written.
     pub fn prepare(dir: &Path, arch: &'static str) -> Result<Apt, LabError> {
         for folder in ["lists/partial", "cache/archives/partial", "debs"] {
             let folder = dir.join(folder);
@@ -83,10 +83,10 @@ impl Apt {
         Ok(found.lines().map(str::to_owned).collect())
     }
 
-    /// Downloads packages and gives the files.
+    /// Downloads packages and returns the files.
     ///
     /// # Errors
-    /// [`LabError::Program`] when apt fails; [`LabError::NoKernel`] when a file is not there afterwards.
+    /// [`LabError::Program`] when apt fails; [`LabError::NoKernel`] when a file is missing afterwards.
     pub fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>, LabError> {
         let debs = self.dir.join("debs");
         run(self
@@ -99,7 +99,7 @@ impl Apt {
         names.map(|name| self.downloaded(&debs, &name)).collect()
     }
 
-    /// A package of a suite with all that it depends on, each as `NAME=VERSION`.
+    /// A package of a suite with all its dependencies, each as `NAME=VERSION`.
     ///
     /// # Errors
     /// [`LabError::Program`] when apt fails or the suite has no such package.
@@ -123,7 +123,7 @@ impl Apt {
     }
 
     fn downloaded(&self, debs: &Path, name: &str) -> Result<PathBuf, LabError> {
-        // A suite may stand behind the name, as apt takes it.
+        // The name may be followed by a suite, in apt's syntax.
         let start = format!("{}_", name.split('/').next().unwrap_or(name));
         let ends = [format!("_{}.deb", self.arch), "_all.deb".to_owned()];
         let entries = std::fs::read_dir(debs).map_err(LabError::file(debs))?;
@@ -148,7 +148,7 @@ impl Apt {
         self.dir.join("lists.stamp")
     }
 
-    /// apt with everything that it reads or writes inside our folder.
+    /// apt, with everything that it reads or writes inside our directory.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         let at = |name: &str| self.dir.join(name).display().to_string();
@@ -169,7 +169,7 @@ impl Apt {
             "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled=false".to_owned(),
             "Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled=false".to_owned(),
-            // The unprivileged download user cannot enter a cache below the home folder of root.
+            // The unprivileged download user cannot enter a cache below the home directory of root.
             "APT::Sandbox::User=root".to_owned(),
         ];
         for option in options {
@@ -182,16 +182,16 @@ impl Apt {
     }
 }
 
-/// Whether the package lists are fetched anew.
+/// Whether the package lists are fetched again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
     /// Only when they are a week old or belong to other sources.
     WhenOld,
-    /// Always: a download failed because the mirror has moved on.
+    /// Always: a download failed because the mirror has changed.
     Always,
 }
 
-/// The base address of the Debian mirror that this machine uses, without the last slash.
+/// The base address of this machine's Debian mirror, without the last slash.
 fn mirror() -> Result<String, LabError> {
     if let Ok(set) = std::env::var("QUIETCORE_LAB_MIRROR") {
         return Ok(set.trim_end_matches('/').to_owned());

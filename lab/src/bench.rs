@@ -1,4 +1,4 @@
-//! What the runner needs of the host: programs, kernels, emulator.
+//! Prepares what the runner needs from the host: programs, kernels, emulator.
 
 use crate::initramfs::Programs;
 use crate::kernels::{ALL, Kernel, Ready};
@@ -11,22 +11,22 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// What the runner needs of the host.
+/// What the runner needs from the host.
 pub struct Bench {
-    /// What goes into the guests.
+    /// The programs for the guests.
     pub programs: Programs,
-    /// The kernels that are to hand, by their id, or why one is not.
+    /// The available kernels by their id, or why one is missing.
     pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
-    /// The systemd that belongs to a kernel, where a cell wants one, by the kernel's id.
+    /// The systemd of each kernel that a cell boots with systemd, by the kernel's id.
     pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
-    /// What runs the guests' instructions.
+    /// What executes the guests' instructions.
     pub accelerator: Accelerator,
-    /// Consoles, records and claims go here.
+    /// The directory for consoles, records and claims.
     pub out: PathBuf,
 }
 
 impl Bench {
-    /// Makes ready what some jobs need: kernels, their systemd, and what runs the guests' instructions.
+    /// Prepares what some jobs need: kernels, their systemd, and the accelerator.
     ///
     /// # Errors
     /// [`Missing`], where no guest can be started at all.
@@ -56,7 +56,7 @@ impl Bench {
         })
     }
 
-    /// The systemd of a cell that wants one, or why there is none.
+    /// The systemd of a cell that needs it, or why it is missing.
     pub(crate) fn userland(&self, cell: &Cell) -> Result<Option<&Userland>, &str> {
         if cell.init == Init::Script {
             return Ok(None);
@@ -68,7 +68,7 @@ impl Bench {
         }
     }
 
-    /// The second kernel of a cell that wants one, or why there is none.
+    /// The second kernel of a cell that needs it, or why it is missing.
     pub(crate) fn beside(&self, cell: &Cell) -> Result<Option<&Ready>, &str> {
         let Some(kernel) = cell.shape.beside else {
             return Ok(None);
@@ -81,12 +81,12 @@ impl Bench {
     }
 }
 
-/// Why no guest can be started: a program that the host does not have.
+/// Why no guest can be started: a program is missing on the host.
 #[derive(Debug, thiserror::Error)]
 #[error("no {0} here; `scripts/setup test` installs it on Debian and Ubuntu")]
 pub struct Missing(&'static str);
 
-/// Looks for what every guest needs of the host, and gives the static busybox.
+/// Checks what every guest needs from the host, and returns the static busybox.
 fn host() -> Result<PathBuf, Missing> {
     let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
     for program in [

@@ -1,13 +1,13 @@
-//! `CLOCK_MONOTONIC`, on which the truth for samplers is told and which can be slept on, and `CLOCK_MONOTONIC_RAW`, on which
-//! `blame` tells its gaps.
+//! Reads `CLOCK_MONOTONIC`, which the truth for samplers uses and on which a thread can sleep, and `CLOCK_MONOTONIC_RAW`,
+//! which the gaps of `blame` use.
 
-/// Now on `CLOCK_MONOTONIC`, in nanoseconds. 0 when the kernel has no such clock, which it always has.
+/// The current `CLOCK_MONOTONIC`, in nanoseconds. 0 when the kernel lacks the clock, which does not happen.
 #[must_use]
 pub fn now_ns() -> u64 {
     of(libc::CLOCK_MONOTONIC)
 }
 
-/// Now on `CLOCK_MONOTONIC_RAW`, which nobody slews.
+/// The current `CLOCK_MONOTONIC_RAW`, which is never slewed.
 #[must_use]
 pub fn raw_ns() -> u64 {
     of(libc::CLOCK_MONOTONIC_RAW)
@@ -23,7 +23,7 @@ fn of(clock: libc::clockid_t) -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Returns at that time of `CLOCK_MONOTONIC` or later, however often a signal wakes the sleeper.
+/// Sleeps until that time of `CLOCK_MONOTONIC`, however often a signal wakes the thread.
 pub fn sleep_until(at_ns: u64) {
     let time = libc::timespec {
         tv_sec: (at_ns / 1_000_000_000) as _,

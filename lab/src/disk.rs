@@ -1,8 +1,8 @@
 //! Guests that boot from a disk, through real firmware and a real boot loader.
 //!
-//! The first guest is loaded by QEMU like all others. It makes partitions and file systems, copies itself there and
-//! installs the boot loader, with Debian's own programs: so the host needs neither root nor tools. Then the machine
-//! starts from that disk, as often as the scenario wants: `again` in a guest's script starts it anew, `$LAB_BOOT` counts.
+//! QEMU loads the first guest like all others. It makes partitions and file systems, copies itself there and installs the
+//! boot loader, with Debian's own programs, so the host needs neither root nor tools. Then the machine starts from that disk
+//! as often as the scenario needs: `again` in a guest's script restarts it, and `$LAB_BOOT` counts the starts.
 
 use crate::error::LabError;
 use crate::packages::{self, Packages};
@@ -12,29 +12,29 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// A disk and what brings its boot loader up.
+/// A disk and how its boot loader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// The firmware.
     pub firmware: Firmware,
-    /// The guest script that fills the empty disk `/dev/vda`; `$release` is the kernel's. It has to record `installed`.
+    /// The guest script that fills the empty disk `/dev/vda`; `$release` is the kernel's. It must record `installed`.
     pub install: &'static str,
     /// Size, MiB. The file is sparse.
     pub size_mib: u64,
 }
 
-/// What runs before the boot loader.
+/// The firmware that runs before the boot loader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
     /// QEMU's own BIOS.
     Bios,
     /// OVMF of Debian, with its variables in a file beside the disk.
     Uefi,
-    /// One that QEMU does not have. The lab loads the kernel instead, and hands on the line as it does.
+    /// Firmware that QEMU lacks. The lab loads the kernel instead, and passes the boot line as that firmware does.
     Lines {
-        /// The record with the line, until another one comes. The guest that fills the disk makes the first.
+        /// The record with the line, until the next such record. The guest that fills the disk makes the first.
         always: &'static str,
-        /// The record with a line for the next start alone.
+        /// The record with a line for the next start only.
         once: &'static str,
     },
 }
@@ -46,13 +46,13 @@ const OVMF: Packages = Packages {
     names: &["ovmf"],
 };
 
-/// The most starts of a machine whose lines the lab hands on.
+/// Maximum number of starts of a machine whose boot lines the lab passes.
 const MOST_STARTS: u32 = 12;
 
-/// Fills a disk in a first guest, then lets the machine start from it until the scenario is at its end.
+/// Fills a disk in a first guest, then starts the machine from it until the scenario ends.
 ///
 /// # Errors
-/// [`LabError`] when QEMU cannot be started, or the firmware is not to be had.
+/// [`LabError`] when QEMU cannot be started, or the firmware is not available.
 pub fn boot_from(
     disk: &Disk,
     image: &Path,
@@ -90,7 +90,7 @@ pub fn boot_from(
     Ok(outcome)
 }
 
-/// One start after the other, each with the line that the records of the one before name.
+/// Runs the starts one after the other, each with the boot line from the records of the previous one.
 fn by_lines(
     installed: &Records,
     [always, once]: [&str; 2],
@@ -114,7 +114,7 @@ fn by_lines(
     }
 }
 
-/// The first line of a guest's record, whose name may begin with the number of the start.
+/// The first line of a guest's record, whose name may start with the number of the start.
 fn recorded(records: &Records, name: &str) -> Option<String> {
     let found = records
         .names()
@@ -122,21 +122,21 @@ fn recorded(records: &Records, name: &str) -> Option<String> {
     records.get(found).stdout.lines().next().map(str::to_owned)
 }
 
-/// What QEMU is told of a disk.
+/// QEMU's arguments for a disk.
 struct Blank {
     disk: Vec<String>,
     /// A kernel that QEMU loads itself needs none.
     firmware: Vec<String>,
 }
 
-/// Makes the empty disk and the firmware's memory in `dir`.
+/// Creates the empty disk and the firmware's memory in `dir`.
 fn make(disk: &Disk, arch: &str, dir: &Path) -> Result<Blank, LabError> {
     let image = dir.join("disk");
     let file = File::create(&image).map_err(LabError::file(&image))?;
     file.set_len(disk.size_mib << 20)
         .map_err(LabError::file(&image))?;
     let arguments = vec![
-        // The image is thrown away after the scenario: nobody has to wait for the host's disk.
+        // The image is deleted after the scenario, so no write must reach the host's disk.
         "-drive".to_owned(),
         format!("if=none,id=disk,format=raw,cache=unsafe,file={}", image.display()),
         "-device".to_owned(),

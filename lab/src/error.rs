@@ -1,8 +1,8 @@
-//! What can keep the lab from running. A failed assertion is no error; it is a [`crate::verdict::Verdict`].
+//! Errors that prevent the lab from running. A failed assertion is not an error but a [`crate::verdict::Verdict`].
 
 use std::path::{Path, PathBuf};
 
-/// Why the lab could not do its work.
+/// Why the lab could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A file of the host could not be read or written.
@@ -18,15 +18,15 @@ pub enum LabError {
     Program {
         /// The program's name.
         program: String,
-        /// Its status and the end of what it said.
+        /// Its status and the end of its output.
         why: String,
     },
-    /// No package of a kernel series is to be had.
+    /// No package of a kernel series is available.
     #[error("no package for kernel {id}: {why}")]
     NoKernel {
         /// The lab's name of the kernel.
         id: String,
-        /// What was looked for and where.
+        /// What was searched, and where.
         why: String,
     },
 }
@@ -39,7 +39,7 @@ impl LabError {
     }
 }
 
-/// Runs a program to its end and gives its standard output.
+/// Runs a program to its end and returns its standard output.
 ///
 /// # Errors
 /// [`LabError::Program`] when it cannot be started or its status is not 0.

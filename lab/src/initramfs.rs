@@ -1,4 +1,4 @@
-//! The guest's only file system: busybox, the binary under test, the guest's own program, modules, the scenario.
+//! Builds the guest's only file system: busybox, the binary under test, the guest's own program, modules, the scenario.
 
 use crate::error::LabError;
 use crate::kernels::Ready;
@@ -23,8 +23,8 @@ const INIT: &[u8] = include_bytes!("../guest/init.sh");
 const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
 const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 
-/// The archive for one guest, with a second kernel to install where one is given. It is not packed: a guest unpacks slower than
-/// QEMU reads.
+/// The archive for one guest, with a second kernel to install where one is given. It is not compressed: a guest decompresses
+/// more slowly than QEMU reads.
 ///
 /// # Errors
 /// [`LabError::File`] when a program or module cannot be read.
@@ -83,7 +83,7 @@ pub fn build(
     Ok(archive.finish())
 }
 
-/// The modules of a kernel, and the list in which order they are loaded.
+/// The modules of a kernel, and the list of their load order.
 fn modules(
     archive: &mut Archive,
     ready: &Ready,

@@ -1,19 +1,19 @@
-//! Which kernels the lab boots, and how the newest package of each is found among Debian's.
+//! Lists the kernels that the lab boots, and finds the newest package of each among Debian's.
 //!
-//! No version is written down: of each series the newest package that the mirror offers today is taken.
+//! No version is fixed: the lab uses the newest package of each series that the mirror offers today.
 
 use crate::unpack::Unpacked;
 
-/// A kernel that scenarios may ask for.
+/// A kernel that scenarios may request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel {
     /// The lab's name: the series, with `-rt` for the real-time flavour. `7` is the newest of Debian unstable.
     pub id: &'static str,
-    /// What a package's version has to start with.
+    /// The prefix of a matching package version.
     series: &'static str,
-    /// Suites of Debian that carry it.
+    /// Suites of Debian that contain it.
     pub suites: &'static [&'static str],
-    /// How Debian ends the names of the packages (`amd64`, `rt-amd64`, `arm64`, `armmp`).
+    /// The suffix of Debian's package names (`amd64`, `rt-amd64`, `arm64`, `armmp`).
     pub flavour: &'static str,
     /// Debian's architecture name.
     pub arch: &'static str,
@@ -71,19 +71,19 @@ const fn x86(
     }
 }
 
-/// A kernel that is unpacked and can be booted.
+/// An unpacked kernel that can be booted.
 #[derive(Clone, Debug)]
 pub struct Ready {
     /// Which one.
     pub kernel: Kernel,
-    /// What `uname -r` will say.
+    /// Its `uname -r`.
     pub release: String,
     /// Its image and modules.
     pub unpacked: Unpacked,
 }
 
 impl Kernel {
-    /// The packages that hold the newest kernel of this series: its release, and the names to download.
+    /// The newest kernel of this series: its release, and the names of the packages to download.
     ///
     /// Since 7.x `linux-image` is an empty package and the content is in `linux-binary` and `linux-modules`.
     #[must_use]
@@ -106,8 +106,8 @@ impl Kernel {
         Some((release, names))
     }
 
-    /// `text` as this series' release: `6.1.0-56-rt-amd64` is no release of the flavour `amd64`, and a meta
-    /// package (`6.1-amd64`) is none at all.
+    /// Parses `text` as a release of this series: `6.1.0-56-rt-amd64` is not a release of the flavour `amd64`, and a meta
+    /// package (`6.1-amd64`) is not a release at all.
     fn release_of(&self, text: &str) -> Option<String> {
         let version = text.strip_suffix(self.flavour)?.strip_suffix('-')?;
         let abi = version.strip_prefix(self.series)?;

@@ -1,4 +1,4 @@
-//! Debian's own programs in a guest: packages unpacked beside ours, for scenarios that compare with the peers.
+//! Unpacks Debian's own programs beside ours in a guest, for scenarios that compare with the peers.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Packages of one suite that are unpacked together. Nothing else is fetched: every dependency is named.
+/// Packages of one suite that are unpacked together. Nothing else is fetched: every dependency is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packages {
-    /// Name of the folder in the cache; another list needs another name.
+    /// Name of the cache directory; another list needs another name.
     pub name: &'static str,
     /// Suite of Debian.
     pub suite: &'static str,
@@ -18,7 +18,7 @@ pub struct Packages {
     pub names: &'static [&'static str],
 }
 
-/// `cset` and `tuna` of Debian 12 with the Python that they need. partrt is in no distribution.
+/// `cset` and `tuna` of Debian 12 with the Python that they need. No distribution has partrt.
 pub const PEERS: Packages = Packages {
     name: "peers-2",
     suite: "bookworm",
@@ -65,7 +65,7 @@ pub const IRQBALANCE: Packages = Packages {
     ],
 };
 
-/// GRUB for BIOS machines of Debian 12, its scripts, and what partitions a disk and makes ext4 there.
+/// GRUB for BIOS machines of Debian 12, its scripts, and the programs that partition a disk and make ext4 there.
 pub const GRUB: Packages = Packages {
     name: "grub-1",
     suite: "bookworm",
@@ -96,7 +96,7 @@ pub const GRUB: Packages = Packages {
     ],
 };
 
-/// systemd-boot of Debian 12, and what partitions a disk and makes ext4 there.
+/// systemd-boot of Debian 12, and the programs that partition a disk and make ext4 there.
 pub const SYSTEMD_BOOT: Packages = Packages {
     name: "systemd-boot-1",
     suite: "bookworm",
@@ -117,7 +117,7 @@ pub const SYSTEMD_BOOT: Packages = Packages {
     ],
 };
 
-/// What busybox has not, or not so: `ping -f` and `tar --null -T -` of Debian 12, and a shell that calls these.
+/// What busybox lacks or does differently: `ping -f` and `tar --null -T -` of Debian 12, and a shell that calls these.
 pub const PING_AND_TAR: Packages = Packages {
     name: "ping-and-tar-2",
     suite: "bookworm",
@@ -135,7 +135,7 @@ pub const PING_AND_TAR: Packages = Packages {
     ],
 };
 
-/// What nobody needs in a guest, below the top.
+/// Top-level directories that no guest needs.
 const LEFT_OUT: &[&str] = &[
     "usr/share/doc",
     "usr/share/man",
@@ -144,12 +144,12 @@ const LEFT_OUT: &[&str] = &[
     "usr/lib/x86_64-linux-gnu/gconv",
 ];
 
-/// Unpacks the packages into the cache, and gives the folder.
+/// Unpacks the packages into the cache, and returns the directory.
 ///
 /// # Errors
-/// [`LabError`] when the mirror does not have them or they cannot be unpacked.
+/// [`LabError`] when the mirror lacks them or they cannot be unpacked.
 pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
-    // Two guests that start together may want the same ones, and apt has one place for what it downloads.
+    // Two guests that start together may need the same packages, and apt has a single download directory.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let cache = cache_dir();
@@ -172,7 +172,7 @@ pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
             apt.download(&wanted)?
         }
     };
-    // Renamed at the end: an interrupted run leaves no half folder.
+    // Renamed at the end: an interrupted run leaves no incomplete directory.
     let part = dir.with_extension("part");
     std::fs::remove_dir_all(&part).ok();
     std::fs::create_dir_all(&part).map_err(LabError::file(&part))?;
@@ -184,7 +184,7 @@ pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
     Ok(dir)
 }
 
-/// Adds an unpacked folder to a guest's archive.
+/// Adds an unpacked directory to a guest's archive.
 ///
 /// # Errors
 /// [`LabError::File`] for what cannot be read.

@@ -1,16 +1,16 @@
-//! A perf event on one CPU, which is read from another: the kernel calls a function there. And the kernel's own count of
-//! such calls.
+//! Opens a perf event on one CPU and reads it from another, so that the kernel runs a function call there. Also reads the
+//! kernel's own count of such calls.
 //!
-//! Memory barriers and unmapping reach only CPUs that run the same program; this reaches any.
+//! Memory barriers and unmapping reach only CPUs that run the same program; this reaches any CPU.
 
 use std::fs::File;
 use std::io::Error;
 use std::os::fd::FromRawFd;
 
-/// A software clock event that counts on one CPU, for all that runs there.
+/// A software clock event that counts on one CPU, for all tasks there.
 ///
 /// # Errors
-/// When this kernel or this user has no perf events there.
+/// This kernel or this user has no perf events there.
 pub fn counter_on(cpu: u32) -> Result<File, String> {
     // The first 64 bytes of perf_event_attr (PERF_ATTR_SIZE_VER0): type 1 is software, its configuration 0 the
     // CPU clock; all else is 0.
@@ -34,10 +34,10 @@ pub fn counter_on(cpu: u32) -> Result<File, String> {
     }
 }
 
-/// Function-call interrupts of that CPU so far (`CAL` on x86; elsewhere the row that says "Function call").
+/// Number of function-call interrupts of that CPU so far (`CAL` on x86; elsewhere the row "Function call").
 ///
 /// # Errors
-/// When `/proc/interrupts` cannot be read, or has no such row.
+/// `/proc/interrupts` cannot be read, or has no such row.
 pub fn function_calls(cpu: u32) -> Result<u64, String> {
     let text =
         std::fs::read_to_string("/proc/interrupts").map_err(|error| format!("/proc/interrupts: {error}"))?;

@@ -19,13 +19,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A waiting time of mean 1, as between events that know nothing of each other.
+    /// A waiting time of mean 1, as between independent events.
     pub fn exponential(&mut self) -> f64 {
         let unit = (self.draw() >> 11) as f64 / (1_u64 << 53) as f64;
         -(1.0 - unit).ln()
     }
 
-    /// Every order is equally likely.
+    /// Shuffles; every order is equally likely.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = (self.draw() % (last as u64 + 1)) as usize;

@@ -1,6 +1,6 @@
-//! How a guest reports: framed records on the second serial port, which kernel messages never reach.
+//! Reads the reports of a guest: framed records on the second serial port, where kernel messages never appear.
 //!
-//! A record whose length or checksum is wrong is counted as damaged, never used. The last one is named [`DONE`]; without it
+//! A record with a wrong length or checksum is counted as damaged, never used. The last record is named [`DONE`]; without it
 //! the guest did not finish.
 
 pub use guest::frames::framed;
@@ -9,10 +9,10 @@ use guest::frames::{First, first};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The name of the record that says that the scenario came to its end.
+/// The name of the record that marks the end of the scenario.
 pub const DONE: &str = "LAB-DONE";
 
-/// What one command of a guest did.
+/// The result of one command in a guest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Record {
     /// Exit status; 128 + n for a signal.
@@ -23,13 +23,13 @@ pub struct Record {
     pub stderr: String,
     /// Wall time in the guest, milliseconds.
     pub ms: u64,
-    /// The most memory that it had, KiB (`ru_maxrss`).
+    /// Maximum resident memory, KiB (`ru_maxrss`).
     #[serde(default)]
     pub peak_kib: u64,
 }
 
 impl Record {
-    /// The standard output as JSON; `Null` when it is none, so that a look-up inside it fails the assertion.
+    /// The standard output as JSON; `Null` when it is not JSON, so that a look-up inside it fails the assertion.
     #[must_use]
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or(serde_json::Value::Null)
@@ -42,18 +42,18 @@ impl Record {
     }
 }
 
-/// All records of one guest, by name. A name that was recorded twice keeps the last.
+/// All records of one guest, by name. A name that was recorded twice keeps the last record.
 #[derive(Debug, Default)]
 pub struct Records {
     by_name: BTreeMap<String, Record>,
-    /// How many frames had a wrong length or checksum.
+    /// Number of frames with a wrong length or checksum.
     pub damaged: usize,
-    /// Whether the guest said that it is done.
+    /// Whether the guest reported its end.
     pub done: bool,
 }
 
 impl Records {
-    /// Reads what stands on the serial port so far.
+    /// Reads the output of the serial port so far.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Records {
         let mut records = Records::default();
@@ -68,7 +68,7 @@ impl Records {
                     records.damaged += 1;
                     end
                 }
-                // Nothing more comes: what was begun is never whole.
+                // No more bytes will arrive, so an incomplete frame stays incomplete.
                 First::Begun { start } => {
                     records.damaged += 1;
                     start + 1
@@ -96,7 +96,7 @@ impl Records {
         self.by_name.keys().map(String::as_str)
     }
 
-    /// Adds those of a later guest.
+    /// Adds the records of a later guest.
     pub fn join(&mut self, later: Records) {
         self.by_name.extend(later.by_name);
         self.damaged += later.damaged;

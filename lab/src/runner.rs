@@ -1,4 +1,4 @@
-//! Runs cells, as many guests at a time as the host has CPUs and memory for, and reports how each went.
+//! Runs cells, as many guests at a time as the host has CPUs and memory for, and reports each result.
 
 use crate::bench::Bench;
 use crate::disk;
@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Memory of the host for each guest that runs at the same time, MiB: what most guests have, and QEMU itself.
+/// Host memory per concurrent guest, MiB: the usual guest size plus QEMU itself.
 const MIB_PER_GUEST: usize = 768;
 
-/// So many failures of a run are tried again, each alone, which tells whoever looks for the reason whether it is there without
-/// another guest beside it. They stay failures. More than these have another reason.
+/// Maximum number of failures that are retried, each alone. A retry shows whether the failure also occurs without another
+/// guest; it stays a failure. More failures than this have another cause.
 const MOST_AGAIN: usize = 3;
 
-/// Scenarios that look for what happens seldom. One failure of theirs is what was looked for, and is never tried again.
+/// Scenarios that look for rare events. A single failure is the event itself, so it is never retried.
 const SELDOM: [&str; 6] = [
     "sigkill_anywhere",
     "sigkill_more",
@@ -34,7 +34,7 @@ const SELDOM: [&str; 6] = [
 pub struct Job {
     /// The scenario.
     pub scenario: &'static Scenario,
-    /// Where.
+    /// Its cell.
     pub cell: Cell,
 }
 
@@ -46,14 +46,14 @@ impl Job {
     }
 }
 
-/// The sums of a run.
+/// The totals of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Every claim held.
     pub passed: usize,
-    /// A claim did not hold, or the guest did not come to its end.
+    /// A claim did not hold, or the guest did not reach its end.
     pub failed: usize,
-    /// Of those that failed, how many held when they ran alone.
+    /// Number of the failed jobs that passed when they ran alone.
     pub unstable: usize,
     /// Could not run; the reason is on its line.
     pub skipped: usize,
@@ -63,15 +63,15 @@ pub struct Totals {
 
 /// One finished job, for the report line.
 pub struct Finished {
-    /// Which.
+    /// The job.
     pub label: String,
-    /// What was concluded.
+    /// The verdict.
     pub verdict: Verdict,
     /// Wall time, retries included.
     pub took: Duration,
 }
 
-/// Runs all jobs; `say` gets every finished one as it ends.
+/// Runs all jobs and calls `say` for each finished one.
 pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Totals {
     let queue = Mutex::new(jobs.iter());
     let totals = Mutex::new(Totals::default());
@@ -109,7 +109,7 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
     totals
 }
 
-/// How many guests run at the same time. An emulated one keeps one CPU of the host busy.
+/// Number of guests that run at the same time. An emulated guest keeps one CPU of the host busy.
 fn at_once() -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -119,7 +119,7 @@ fn at_once() -> usize {
         .max(1)
 }
 
-/// Which of the jobs that failed are tried again.
+/// The failed jobs that are retried.
 fn again<'a>(failed: &[&'a Job]) -> Vec<&'a Job> {
     let is_tried = |job: &&&Job| !SELDOM.contains(&job.scenario.name);
     let all: Vec<&Job> = failed.iter().filter(is_tried).copied().collect();
@@ -130,7 +130,7 @@ fn again<'a>(failed: &[&'a Job]) -> Vec<&'a Job> {
     }
 }
 
-/// Runs one that failed beside another guest; what it recorded then is kept.
+/// Retries a job that failed beside another guest; its earlier records are kept.
 fn alone(bench: &Bench, job: &Job) -> Finished {
     let dir = place(bench, job);
     let first = bench.out.join(format!("{}-first", name(job)));
@@ -147,7 +147,7 @@ fn alone(bench: &Bench, job: &Job) -> Finished {
     finished
 }
 
-/// Where a job's console and records go.
+/// The directory for a job's console and records.
 fn place(bench: &Bench, job: &Job) -> PathBuf {
     bench.out.join(name(job))
 }
@@ -156,10 +156,10 @@ fn name(job: &Job) -> String {
     job.label().replace([' ', '/'], "-")
 }
 
-/// Runs a script of one's own in a cell, and gives all that it recorded as text.
+/// Runs a given script in a cell, and returns all its records as text.
 ///
 /// # Errors
-/// [`crate::LabError`] when the guest cannot be made.
+/// [`crate::LabError`] when the guest cannot be created.
 pub fn try_script(
     bench: &Bench,
     ready: &Ready,
@@ -305,7 +305,7 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
     }
 }
 
-/// Writes the claims of a job, a line each, numbers as `N`: two runs can be compared.
+/// Writes the claims of a job, one per line, with `N` for numbers, so that two runs can be compared.
 fn keep_claims(bench: &Bench, job: &Job, verdict: &Verdict) {
     let folder = bench.out.join("claims");
     let mut text = String::new();
@@ -334,7 +334,7 @@ fn without_numbers(text: &str) -> String {
     plain
 }
 
-/// The records as a person reads them.
+/// The records as readable text.
 fn readable(records: &Records) -> String {
     let mut text = String::new();
     for name in records.names() {

@@ -1,4 +1,4 @@
-//! What a scenario is: a guest script, the cells that it runs in, and what has to be true of its records.
+//! Defines a scenario: a guest script, the cells that it runs in, and the assertions on its records.
 
 use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
 use crate::records::Records;
@@ -7,13 +7,13 @@ use crate::verdict::Verdict;
 use guest::qemu::Accelerator;
 use std::time::Duration;
 
-/// One question to a real kernel.
+/// One test on a real kernel.
 pub struct Scenario {
     /// Name of its file.
     pub name: &'static str,
     /// One sentence for `lab list`.
     pub about: &'static str,
-    /// Where it runs.
+    /// The cells.
     pub cells: fn() -> Vec<Cell>,
     /// The guest's script, after `guest/lab.sh`.
     pub script: fn(&Cell) -> String,
@@ -32,20 +32,20 @@ pub struct Cell {
     pub shape: Shape,
     /// Seconds that the guest may take on an idle host; see [`Cell::patience`].
     pub limit_s: u64,
-    /// Scenarios that are cut into several guests tell them apart by this.
+    /// Distinguishes the guests of a scenario that is split into several.
     pub part: u32,
-    /// Who runs the script.
+    /// The first process, which runs the script.
     pub init: Init,
-    /// What may run the guest's instructions.
+    /// Allowed accelerators.
     pub processor: Processor,
 }
 
-/// What may run a guest's instructions.
+/// What may execute a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Processor {
-    /// The host's own, where KVM runs a kernel, or QEMU's emulation.
+    /// The host's processor, where KVM runs a kernel, or QEMU's emulation.
     Any,
-    /// QEMU's emulation: a claim depends on it.
+    /// Only QEMU's emulation: a claim depends on it.
     Emulated,
 }
 
@@ -73,7 +73,7 @@ impl Cell {
         }
     }
 
-    /// One for each kind of kernel that the project promises: both layouts of the oldest, a real-time one, the newest.
+    /// One cell for each kind of kernel that the project supports: both layouts of the oldest, a real-time one, the newest.
     #[must_use]
     pub fn of_each_kind() -> [Cell; 4] {
         [
@@ -108,7 +108,7 @@ impl Cell {
         }
     }
 
-    /// What runs its instructions on a host that has the given accelerator.
+    /// What executes its instructions on a host with the given accelerator.
     #[must_use]
     pub fn accelerator(&self, of_host: Accelerator) -> Accelerator {
         match self.processor {
@@ -117,8 +117,8 @@ impl Cell {
         }
     }
 
-    /// After so long the guest is killed. That is far beyond what it takes, because the host may be busy: what a guest takes is
-    /// reported, and its limit only ends what hangs.
+    /// Time after which the guest is killed. It is far longer than needed, because the host may be busy: the real duration is
+    /// reported, and the limit only ends guests that hang.
     #[must_use]
     pub fn patience(&self) -> Duration {
         Duration::from_secs(self.limit_s * 4)
@@ -130,7 +130,7 @@ impl Cell {
         Cell { shape, ..self }
     }
 
-    /// How reports and `make lab FILTER=...` name it within its scenario.
+    /// Its name within its scenario, in reports and `make lab FILTER=...`.
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = format!("{}/{}", self.kernel.id, self.layout.word());

@@ -1,4 +1,4 @@
-//! The machine that QEMU is told to be.
+//! Describes the machine that QEMU emulates.
 
 use crate::disk::Disk;
 use crate::kernels::Kernel;
@@ -18,7 +18,7 @@ pub enum Layout {
 }
 
 impl Layout {
-    /// As the guest's kernel argument and the report spell it.
+    /// Its name in the guest's kernel argument and in the report.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -55,9 +55,9 @@ pub struct Shape {
     pub devices: &'static [&'static str],
     /// More kernel arguments.
     pub boot: &'static str,
-    /// Debian's programs that the guest has beside ours.
+    /// Debian programs that the guest has in addition to ours.
     pub packages: Option<&'static Packages>,
-    /// What the guest boots from, after a first guest has installed itself there. None: QEMU loads the kernel.
+    /// The disk from which the guest boots, after a first guest has installed itself there. `None`: QEMU loads the kernel.
     pub disk: Option<&'static Disk>,
     /// Another kernel that is installed on that disk.
     pub beside: Option<Kernel>,

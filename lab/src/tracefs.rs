@@ -1,20 +1,20 @@
-//! The kernel's tracing files, for benchmarks that look into them beside what they measure.
+//! Finds the kernel's tracing files, for benchmarks that read them during a measurement.
 
 use std::ffi::CStr;
 use std::io::Error;
 use std::path::Path;
 
-/// Where they are, and where they are mounted when they are not.
+/// Where they are, or where to mount them.
 pub const TRACEFS: &str = "/sys/kernel/tracing";
 
-/// Where the kernel's own switches are.
+/// The kernel's own switches.
 const DEBUGFS: &str = "/sys/kernel/debug";
 
-/// Makes sure that they are there: where nobody has mounted them, for this process and its children alone. To be called while
-/// the process has one thread.
+/// Makes the files available. Where they are not mounted, mounts them for this process and its children only. Must be called
+/// while the process has one thread.
 ///
 /// # Errors
-/// In words.
+/// The reason.
 pub fn reach() -> Result<(), String> {
     match Path::new(TRACEFS).join("instances").is_dir() {
         true => Ok(()),
@@ -25,7 +25,7 @@ pub fn reach() -> Result<(), String> {
 /// The same for debugfs.
 ///
 /// # Errors
-/// In words.
+/// The reason.
 pub fn reach_debugfs() -> Result<(), String> {
     match Path::new(DEBUGFS).join("sched").is_dir() {
         true => Ok(()),
@@ -33,11 +33,11 @@ pub fn reach_debugfs() -> Result<(), String> {
     }
 }
 
-/// Mounts a file system in a mount namespace of this process alone.
+/// Mounts a file system in a private mount namespace of this process.
 fn mount(kind: &CStr, at: &CStr) -> Result<(), String> {
     let said = |what: &str| format!("{what}: {}", Error::last_os_error());
     let none = std::ptr::null();
-    // SAFETY: the strings end in NUL and live; a mount namespace of this process alone touches nobody else's mounts.
+    // SAFETY: the strings end in NUL and live; a private mount namespace does not affect mounts of other processes.
     unsafe {
         if libc::unshare(libc::CLONE_NEWNS) != 0 {
             return Err(said("unshare"));

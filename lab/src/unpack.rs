@@ -1,4 +1,4 @@
-//! Takes out of a kernel's packages what a guest needs: the image and a few modules. The rest is not kept.
+//! Extracts what a guest needs from a kernel's packages: the image and a few modules. The rest is not kept.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Modules that scenarios may ask for; what these depend on comes along.
+/// Modules that scenarios may request; their dependencies are included.
 const MODULES: &[&str] = &[
     "virtio_pci",
     "virtio_blk",
@@ -17,7 +17,7 @@ const MODULES: &[&str] = &[
     "sd_mod",
     "virtio_mmio",
     "virtio_console",
-    // ext4 asks the kernel for it by the name of its algorithm, which no list of dependencies shows.
+    // ext4 requests it from the kernel by the name of its algorithm, which no dependency list shows.
     "crc32c_generic",
     "ext4",
     "vfat",
@@ -31,7 +31,7 @@ const MODULES: &[&str] = &[
 /// A kernel's files in the cache.
 #[derive(Clone, Debug)]
 pub struct Unpacked {
-    /// Holds `vmlinuz` and `modules/`.
+    /// Contains `vmlinuz` and `modules/`.
     pub dir: PathBuf,
 }
 
@@ -42,27 +42,27 @@ impl Unpacked {
         self.dir.join("vmlinuz")
     }
 
-    /// What QEMU loads: the unpacked kernel where there is one, else the image.
+    /// What QEMU loads: the unpacked kernel where it exists, otherwise the image.
     #[must_use]
     pub fn boots(&self) -> PathBuf {
         let plain = self.dir.join("vmlinux");
         if plain.is_file() { plain } else { self.image() }
     }
 
-    /// Whether it was unpacked with the modules that are asked for today.
+    /// Whether it was unpacked with the modules that are requested today.
     fn is_whole(&self) -> bool {
         let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
         let names: Vec<&str> = order.lines().filter_map(|line| line.split(' ').next()).collect();
         self.image().is_file() && MODULES.iter().all(|module| names.contains(module))
     }
 
-    /// A busybox for the kernel's architecture, where that is not the host's.
+    /// A busybox for the kernel's architecture, where it is not the host's.
     #[must_use]
     pub fn busybox(&self) -> Option<PathBuf> {
         Some(self.dir.join("busybox")).filter(|path| path.is_file())
     }
 
-    /// Module files for `insmod`, those that others depend on first.
+    /// Module files for `insmod`, dependencies first.
     #[must_use]
     pub fn modules(&self, wanted: &[&str]) -> Vec<PathBuf> {
         let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
@@ -81,8 +81,8 @@ impl Unpacked {
     }
 }
 
-/// Makes kernels ready: from the cache where it has them, else downloaded. One result for each; one that cannot
-/// be had does not keep the others away.
+/// Provides kernels: from the cache where possible, otherwise downloaded. Returns one result for each; a missing kernel does
+/// not affect the others.
 #[must_use]
 pub fn ready(kernels: &[Kernel]) -> Vec<(Kernel, Result<Ready, LabError>)> {
     let cache = cache_dir();
@@ -96,13 +96,13 @@ pub fn ready(kernels: &[Kernel]) -> Vec<(Kernel, Result<Ready, LabError>)> {
                 why: why.clone(),
             }),
         };
-        // With a kernel in the cache, a mirror that cannot be reached is no reason to stop.
+        // With a kernel in the cache, an unreachable mirror is not an error.
         fetched.or_else(|error| newest_cached(&cache, kernel).ok_or(error))
     };
     kernels.iter().map(|kernel| (*kernel, one(*kernel))).collect()
 }
 
-/// What the mirror offers for one architecture.
+/// The packages that the mirror offers for one architecture.
 struct Lists {
     apt: Apt,
     names: Vec<String>,
@@ -111,7 +111,7 @@ struct Lists {
 impl Lists {
     fn open(cache: &Path, arch: &'static str) -> Result<Lists, LabError> {
         let apt = Apt::prepare(&cache.join(format!("apt-{arch}")), arch)?;
-        // A mirror in the middle of its own update serves some suites and not others; what it serves will do.
+        // A mirror that is being updated may serve only some suites; those are enough.
         let refreshed = apt.refresh(Refresh::WhenOld);
         let names = apt.kernel_packages()?;
         if names.is_empty() {
@@ -123,7 +123,7 @@ impl Lists {
 
 fn fetch(cache: &Path, kernel: Kernel, lists: &mut Lists) -> Result<Ready, LabError> {
     newest(cache, kernel, lists).or_else(|_| {
-        // The lists may be older than the mirror, which drops a package when its successor comes.
+        // The lists may be older than the mirror, which drops a package when its successor arrives.
         lists.apt.refresh(Refresh::Always)?;
         lists.names = lists.apt.kernel_packages()?;
         newest(cache, kernel, lists)
@@ -179,7 +179,7 @@ fn newest_cached(cache: &Path, kernel: Kernel) -> Option<Ready> {
     })
 }
 
-/// Unpacks into a folder beside, and renames at the end: an interrupted run leaves no half kernel.
+/// Unpacks into a temporary directory and renames it at the end: an interrupted run leaves no incomplete kernel.
 fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError> {
     let whole = to.dir.with_extension("whole");
     let part = to.dir.with_extension("part");
@@ -213,13 +213,13 @@ fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError
     for deb in debs {
         std::fs::remove_file(deb).map_err(LabError::file(deb))?;
     }
-    // One with fewer modules may stand there, for guests that start just now: as late as can be.
+    // An older copy with fewer modules may exist and be in use by starting guests, so it is replaced as late as possible.
     std::fs::remove_dir_all(&to.dir).ok();
     std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
 }
 
-/// Copies [`MODULES`] and what they depend on, and writes `order`: a module's name, then the files to load
-/// (none when it is built in).
+/// Copies [`MODULES`] and their dependencies, and writes `order`: a module's name, then the files to load (none when it is
+/// built in).
 fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
     let mut found = BTreeMap::new();
     find_modules(whole, &mut found);
@@ -250,7 +250,7 @@ fn find_modules(dir: &Path, found: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// Puts a module behind everything that it depends on. A module that is built in has no file and is left out.
+/// Adds a module after all its dependencies. A built-in module has no file and is left out.
 fn depend(name: &str, found: &BTreeMap<String, PathBuf>, chain: &mut Vec<String>) -> Result<(), LabError> {
     let name = name.replace('-', "_");
     let Some(file) = found.get(&name) else {
@@ -267,7 +267,7 @@ fn depend(name: &str, found: &BTreeMap<String, PathBuf>, chain: &mut Vec<String>
     Ok(())
 }
 
-/// Guests load modules with busybox, which may not know the packing.
+/// Guests load modules with busybox, which may not support the compression.
 fn plain_copy(file: &Path, to: &Path) -> Result<(), LabError> {
     if file.extension().is_some_and(|end| end == "xz") {
         let output = Command::new("xz")

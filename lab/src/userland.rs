@@ -1,5 +1,5 @@
-//! systemd for guests that have it as init: its programs, the libraries that these need, and targets without services. Its
-//! journal is there for scenarios that start it.
+//! Provides systemd for guests that have it as init: its programs, their libraries, and targets without services. Its journal
+//! is available for scenarios that start it.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a guest runs of it. The executor came with 255.
+/// The systemd programs that a guest runs. The executor is new in 255.
 const PROGRAMS: &[&str] = &[
     "systemd",
     "systemd-executor",
@@ -20,10 +20,10 @@ const PROGRAMS: &[&str] = &[
     "systemd-journald",
     "journalctl",
 ];
-/// What 257 and later load while they run; without the first they know no mounts, without the second they forbid no system
-/// call to a unit, and say nothing of it.
+/// Libraries that 257 and later load at run time. Without the first, systemd knows no mounts; without the second, it silently
+/// blocks no system call of a unit.
 const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
-/// Packages, each with all that it depends on. The second is no more than recommended by the first.
+/// Packages, each with all its dependencies. The first only recommends the second.
 const WANTED: &[&str] = &["systemd", "libseccomp2"];
 /// Units beside targets and slices. Nothing starts them by itself.
 const UNITS: &[&str] = &[
@@ -31,9 +31,9 @@ const UNITS: &[&str] = &[
     "systemd-journald.socket",
     "systemd-reboot.service",
 ];
-/// Folder of the cache; what holds other files needs another name.
+/// The cache directory; other content needs another name.
 const FOLDER: &str = "systemd-3";
-/// Where Debian's packages have libraries, older ones without the first directory's prefix.
+/// Library directories of Debian's packages; older packages lack the first directory's prefix.
 const LIBRARIES: &[&str] = &[
     "usr/lib/x86_64-linux-gnu",
     "lib/x86_64-linux-gnu",
@@ -45,25 +45,25 @@ const LIBRARIES: &[&str] = &[
 /// A systemd in the cache.
 #[derive(Clone, Debug)]
 pub struct Userland {
-    /// Holds `bin/`, `lib/` and `units/`, each without folders of its own.
+    /// Contains `bin/`, `lib/` and `units/`, each without subdirectories.
     dir: PathBuf,
 }
 
-/// The systemd that Debian ships with a kernel: from the cache where that has it, else downloaded.
+/// The systemd that Debian ships with a kernel: from the cache where possible, otherwise downloaded.
 ///
 /// # Errors
-/// [`LabError`] when it is neither in the cache nor to be had.
+/// [`LabError`] when it is neither in the cache nor available for download.
 pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
     let suite = kernel.suites.first().copied().unwrap_or_default();
     let cache = cache_dir();
     let home = cache.join(FOLDER).join(suite);
-    // With one in the cache, a mirror that cannot be reached is no reason to stop.
+    // With one in the cache, an unreachable mirror is not an error.
     fetch(&cache, &home, suite, kernel).or_else(|error| newest_cached(&home).ok_or(error))
 }
 
 fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userland, LabError> {
     let apt = Apt::prepare(&cache.join(format!("apt-{}", kernel.arch)), kernel.arch)?;
-    // Lists that are missing, or older than the mirror, which drops a package when its successor comes, are met below.
+    // Lists that are missing, or older than the mirror, which drops a package when its successor arrives, are handled below.
     let fresh = apt.refresh(Refresh::WhenOld);
     fresh.and_then(|()| of_lists(&apt, home, suite)).or_else(|_| {
         apt.refresh(Refresh::Always)?;
@@ -71,7 +71,7 @@ fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userl
     })
 }
 
-/// The one that the package lists name.
+/// The version in the package lists.
 fn of_lists(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
     let packages = apt.with_dependencies(WANTED, suite)?;
     let version = packages
@@ -98,7 +98,7 @@ fn newest_cached(home: &Path) -> Option<Userland> {
     })
 }
 
-/// Unpacks into a folder beside, and renames at the end: an interrupted run leaves no half of it.
+/// Unpacks into a temporary directory and renames it at the end: an interrupted run leaves no incomplete copy.
 fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     let beside = |end: &str| PathBuf::from(format!("{}.{end}", to.dir.display()));
     let (whole, part) = (beside("whole"), beside("part"));
@@ -130,7 +130,7 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     for file in &needed {
         copy(file, &part.join("lib").join(file.file_name().unwrap_or_default()))?;
     }
-    // Targets and slices only: what they would start is not there, and a guest boots in a second.
+    // Targets and slices only: their services do not exist here, and a guest boots in a second.
     for place in ["usr/lib/systemd/system", "lib/systemd/system"] {
         for entry in std::fs::read_dir(whole.join(place))
             .into_iter()
@@ -186,7 +186,7 @@ fn copy(file: &Path, to: &Path) -> Result<(), LabError> {
 }
 
 impl Userland {
-    /// Puts it into a guest: programs and libraries where systemd looks for them, and the scenario as the one service.
+    /// Adds it to a guest: programs and libraries where systemd looks for them, and the scenario as the only service.
     ///
     /// # Errors
     /// [`LabError::File`] when the cache cannot be read.
@@ -221,7 +221,7 @@ impl Userland {
             };
             archive.program(&format!("{dir}/{name}"), &content);
         }
-        // The loader is started by the kernel, as a program is.
+        // The kernel starts the loader, like a program.
         let loader = self.dir.join("lib").join(LOADER);
         let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
         archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
@@ -236,8 +236,8 @@ impl Userland {
         Ok(())
     }
 
-    /// Where its programs look for libraries and for each other. Other Debian packages in the guest have places of their own for
-    /// the former.
+    /// The search path of its programs for libraries and for each other. Other Debian packages in the guest have their own
+    /// library directories.
     pub fn link(archive: &mut Archive, beside: Option<&Packages>) {
         match beside {
             Some(_) => {

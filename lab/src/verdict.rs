@@ -1,12 +1,12 @@
-//! What a scenario concluded: every claim that did not hold, a note for the report line, or why it could not run.
+//! The result of a scenario: every claim that did not hold, a remark for the report line, or why it could not run.
 
 use crate::records::{Record, Records};
 use std::fmt::Debug;
 
-/// Collects claims, so that one run shows everything that is wrong and not only the first thing.
+/// Collects claims, so that one run shows all failures and not only the first.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Every claim that was looked at, as its text. A scenario that looks at nothing fails.
+    /// Every checked claim, as its text. A scenario without checks fails.
     pub claims: Vec<String>,
     /// Claims that did not hold.
     pub failures: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Claims that something holds.
+    /// Claims that a condition is true.
     pub fn that(&mut self, holds: bool, what: impl Into<String>) {
         let what = what.into();
         if !holds {

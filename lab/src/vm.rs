@@ -1,4 +1,4 @@
-//! Boots one guest and waits for its end: by itself, by its last record, or by the clock.
+//! Boots one guest and waits for its end: by itself, by its last record, or by the time limit.
 
 use crate::error::LabError;
 use crate::records::Records;
@@ -13,23 +13,23 @@ use std::time::{Duration, Instant};
 /// How a guest ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The scenario came to its end.
+    /// The scenario reached its end.
     Done,
     /// The guest stopped earlier.
     Stopped,
-    /// The time limit.
+    /// The time limit was reached.
     TimeOut,
-    /// The first guest did not bring its disk into being.
+    /// The first guest failed to install its disk.
     NotInstalled,
-    /// The emulator's own fault (see [`emulator_fault`]).
+    /// A fault of the emulator itself (see [`emulator_fault`]).
     Emulator,
 }
 
-/// What a guest left.
+/// The results of a guest.
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    /// What it reported.
+    /// Its records.
     pub records: Records,
     /// Wall time on the host.
     pub took: Duration,
@@ -37,28 +37,28 @@ pub struct Outcome {
     pub console: PathBuf,
 }
 
-/// The machine that a guest has.
+/// The machine of a guest.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine<'a> {
     /// Its shape and its kernel.
     pub cell: &'a Cell,
-    /// What runs its instructions.
+    /// What executes its instructions.
     pub accelerator: Accelerator,
 }
 
-/// What the machine starts.
+/// What the machine boots.
 pub enum Start<'a> {
-    /// A kernel that QEMU itself puts into memory, with an initramfs and the lab's own line or another one.
-    /// The machine stops where it would start anew.
+    /// A kernel that QEMU itself loads, with an initramfs and the lab's own or another command line. The machine stops where
+    /// it would reboot.
     Kernel {
         /// The kernel.
         image: &'a Path,
         /// The archive.
         initramfs: &'a [u8],
-        /// Another line.
+        /// Another command line.
         line: Option<&'a str>,
     },
-    /// What the firmware finds on the disk. The machine starts anew as often as the guest wants.
+    /// What the firmware finds on the disk. The machine reboots as often as the guest requests.
     Disk,
 }
 
@@ -109,14 +109,14 @@ pub fn boot(start: &Start, devices: &[String], machine: &Machine, dir: &Path) ->
     })
 }
 
-/// Whether a console shows the emulator's known fault: QEMU's translator races with live patching of kernel text,
-/// so that a breakpoint that the kernel has already taken back is hit.
+/// Whether a console shows the emulator's known fault: QEMU's translator races with live patching of kernel text, so that a
+/// breakpoint is hit that the kernel has already removed.
 #[must_use]
 pub fn emulator_fault(console: &str) -> bool {
     console.contains("Oops: int3") || console.contains("int3: 0000 [#1]")
 }
 
-/// QEMU with the machine, without anything to start.
+/// QEMU with the machine, without anything to boot.
 fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
     let cell = machine.cell;
     let program = match cell.kernel.arch {
@@ -131,7 +131,7 @@ fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
         _ => command.args(["-M", "q35"]).args(machine.accelerator.arguments()),
     };
     if cell.kernel.arch != "amd64" {
-        // With one emulation thread, 32-bit arm guests of several CPUs stop for ever when they open their console.
+        // With one emulation thread, 32-bit arm guests with several CPUs hang when they open their console.
         command.args(["-accel", "tcg,thread=multi"]);
     }
     command
@@ -144,9 +144,9 @@ fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
     command
 }
 
-/// The words that the kernel's line has in every guest of a cell. Page-table isolation is off, because it makes every system call
-/// flush the emulator's translations, which takes a third of a guest's time. A cell with words of its own asks about its line, and
-/// gets no others.
+/// The words on the kernel's command line in every guest of a cell. Page-table isolation is off, because it makes every
+/// system call flush the emulator's translations, which takes a third of a guest's time. A cell with its own words tests the
+/// command line, and gets no others.
 fn own_line(cell: &Cell) -> String {
     let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
@@ -169,7 +169,7 @@ fn spawn(mut command: Command, said: &Path) -> Result<Child, LabError> {
     let file = File::create(said).map_err(LabError::file(said))?;
     let both = file.try_clone().map_err(LabError::file(said))?;
     command.stdin(Stdio::null()).stdout(both).stderr(file);
-    // SAFETY: prctl is async-signal-safe, and the closure touches no memory of ours.
+    // SAFETY: prctl is async-signal-safe, and the closure accesses no memory of ours.
     unsafe {
         command.pre_exec(|| {
             // A guest must not outlive the lab.
@@ -183,7 +183,7 @@ fn spawn(mut command: Command, said: &Path) -> Result<Child, LabError> {
     })
 }
 
-/// What tells the guest's first program who is to be init.
+/// The words that select init for the guest's first program.
 fn init(cell: &Cell) -> &'static str {
     match cell.init {
         Init::Script => "",
@@ -191,7 +191,7 @@ fn init(cell: &Cell) -> &'static str {
     }
 }
 
-/// The records' way out: the second serial port on x86, a virtio console elsewhere.
+/// The device for records: the second serial port on x86, a virtio console elsewhere.
 fn ports(cell: &Cell, port: &Path) -> Vec<String> {
     let file = port.display();
     let words: &[&str] = if cell.kernel.arch == "amd64" {
@@ -222,7 +222,7 @@ fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<End, LabError>
         if child.try_wait().map_err(failed)?.is_some() {
             return Ok(End::Stopped);
         }
-        // Some machines cannot switch themselves off; their last record is the end.
+        // Some machines cannot power off; their last record is the end.
         if ready_since.is_none() && ends_with_done(port) {
             ready_since = Some(Instant::now());
         }

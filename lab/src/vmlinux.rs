@@ -1,17 +1,17 @@
-//! A kernel without its packing.
+//! Decompresses a kernel.
 //!
-//! QEMU starts an ELF kernel by its PVH entry, and saves each guest the seconds that an emulated processor takes to unpack itself.
-//! Where things are in a packed image: `Documentation/arch/x86/boot.rst`.
+//! QEMU starts an ELF kernel by its PVH entry. That saves each guest the seconds that an emulated processor needs to
+//! decompress itself. The layout of a compressed image: `Documentation/arch/x86/boot.rst`.
 
 use crate::error::LabError;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Puts `vmlinux` beside a packed image, unless it is there.
+/// Writes `vmlinux` beside a compressed image, unless it exists.
 ///
 /// # Errors
-/// [`LabError`] when the image is not as the boot protocol describes it, or its packing cannot be undone here.
+/// [`LabError`] when the image does not follow the boot protocol, or its compression is not supported here.
 pub fn beside(image: &Path) -> Result<(), LabError> {
     let to = image.with_file_name("vmlinux");
     if to.is_file() {
@@ -32,16 +32,16 @@ pub fn beside(image: &Path) -> Result<(), LabError> {
             packed.unpacked
         )));
     }
-    // Guests that start at this moment see all of it or nothing.
+    // Guests that start at this moment see the complete file or none.
     let part = image.with_file_name(format!("vmlinux.{}", std::process::id()));
     std::fs::write(&part, plain).map_err(LabError::file(&part))?;
     std::fs::rename(&part, &to).map_err(LabError::file(&to))
 }
 
-/// The packed kernel of an image.
+/// The compressed kernel of an image.
 struct Payload<'a> {
     data: &'a [u8],
-    /// Its size when it is unpacked, which the build appends to it.
+    /// Its decompressed size, which the build appends to it.
     unpacked: usize,
 }
 
@@ -53,7 +53,7 @@ fn payload(image: &[u8]) -> Option<Payload<'_>> {
     if image.get(0x202..0x206)? != b"HdrS" {
         return None;
     }
-    // None means four.
+    // Zero means four.
     let sectors = match *image.get(0x1f1)? {
         0 => 4,
         sectors => usize::from(sectors),
@@ -75,7 +75,7 @@ fn unpacker(data: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// What `PROGRAM -dc` makes of some bytes.
+/// The output of `PROGRAM -dc` for these bytes.
 fn piped(program: &str, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
     let failed = |why: String| LabError::Program {
         program: program.to_owned(),
@@ -90,7 +90,7 @@ fn piped(program: &str, bytes: &[u8]) -> Result<Vec<u8>, LabError> {
         .map_err(|error| failed(error.to_string()))?;
     let input = child.stdin.take();
     let output = std::thread::scope(|scope| {
-        // A program that ends early says why itself.
+        // A program that exits early reports the reason itself.
         scope.spawn(move || input.map(|mut input| input.write_all(bytes)));
         child.wait_with_output()
     });

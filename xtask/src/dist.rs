@@ -1,4 +1,5 @@
-//! `make dist`: one static binary each for x86-64, arm64 and armv7, small enough, and started on the latter two.
+//! Builds `make dist`: one static binary each for x86-64, arm64 and armv7, checks their sizes, and starts the latter two in
+//! an emulator.
 
 use crate::dist_armv7;
 use crate::error::{Done, XtaskError, build_static, output, target_dir, top};
@@ -8,7 +9,7 @@ use lab::scenarios;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// No binary may be larger, bytes.
+/// Maximum size of a binary, bytes.
 const LIMIT: u64 = 8_000_000;
 
 /// Builds all three, checks their sizes, and starts the foreign ones in an emulated machine.
@@ -95,7 +96,7 @@ fn aarch64() -> Done<(PathBuf, PathBuf)> {
     Ok((folder.join("quietcore"), folder.join("lab-guest")))
 }
 
-/// Whether an ELF file asks for no interpreter (`PT_INTERP`, 3): then nothing else is needed to start it.
+/// Whether an ELF file has no interpreter (`PT_INTERP`, 3), so that it starts without other files.
 fn is_static(path: &Path) -> Done<bool> {
     let bytes = std::fs::read(path).map_err(XtaskError::file(path))?;
     let number = |at: usize, size: usize| -> Option<usize> {
@@ -116,7 +117,7 @@ fn is_static(path: &Path) -> Done<bool> {
     Ok(bytes.starts_with(b"\x7fELF") && (0..count).all(|place| number(table + place * entry, 4) != Some(3)))
 }
 
-/// Whether the scenarios of a filter hold with foreign binaries.
+/// Whether the scenarios that match a filter pass with foreign binaries.
 fn smoke(binary: &Path, guest: &Path, filter: &[&str]) -> Done<bool> {
     let filter: Vec<String> = filter.iter().map(|word| (*word).to_owned()).collect();
     let programs = (binary.to_owned(), guest.to_owned());

@@ -1,4 +1,4 @@
-//! The armv7 build: with the toolchain's own musl target where it has one, else with Debian's compiler for armhf.
+//! Builds for armv7: with the toolchain's own musl target where it exists, otherwise with Debian's compiler for armhf.
 
 use crate::error::{Done, output, target_dir, top};
 use std::path::PathBuf;
@@ -6,13 +6,13 @@ use std::process::Command;
 
 const MUSL: &str = "armv7-unknown-linux-musleabihf";
 const GLIBC: &str = "armv7-unknown-linux-gnueabihf";
-/// Not position independent: the start files that are linked are those of a plain static program.
+/// Not position independent, because the linked start files are those of a plain static program.
 const FLAGS: &str = "-C target-feature=+crt-static -C relocation-model=static -C linker-flavor=ld.lld";
 
 /// Builds quietcore and lab-guest.
 ///
 /// # Errors
-/// [`crate::error::XtaskError::Program`] when no compiler can be had or the build fails.
+/// [`crate::error::XtaskError::Program`] when no compiler is available or the build fails.
 pub fn build() -> Done<(PathBuf, PathBuf)> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "-p", "quietcore", "-p", "lab"]);
@@ -34,7 +34,7 @@ pub fn build() -> Done<(PathBuf, PathBuf)> {
                 toolchain.join("linker"),
             )
             .env("CARGO_TARGET_ARMV7_UNKNOWN_LINUX_GNUEABIHF_RUSTFLAGS", FLAGS)
-            // Another compiler's build would throw away what the usual one has built, and the other way round.
+            // A separate directory: otherwise each compiler's build would discard that of the other.
             .env("CARGO_TARGET_DIR", target_dir().join("armv7"));
         target_dir().join("armv7").join(GLIBC)
     };

@@ -1,12 +1,12 @@
-//! What a chore can fail with, and running programs.
+//! The errors of tasks, and functions to run programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Why a chore did not end well.
+/// Why a task failed.
 #[derive(Debug, thiserror::Error)]
 pub enum XtaskError {
-    /// Something was checked and did not hold; it was said already.
+    /// A check failed; it was already reported.
     #[error("failed")]
     Failed,
     /// A file could not be read or written.
@@ -22,12 +22,12 @@ pub enum XtaskError {
     Program {
         /// Its name.
         program: String,
-        /// What went wrong.
+        /// The reason.
         why: String,
     },
 }
 
-/// What chores return.
+/// The result of a task.
 pub type Done<T = ()> = Result<T, XtaskError>;
 
 impl XtaskError {
@@ -38,7 +38,7 @@ impl XtaskError {
     }
 }
 
-/// The exit status of a chore; why it failed is printed.
+/// The exit status of a task; prints the reason of a failure.
 #[must_use]
 pub fn report(done: Done) -> ExitCode {
     match done {
@@ -49,20 +49,20 @@ pub fn report(done: Done) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The project's top folder.
+/// The project's root directory.
 #[must_use]
 pub fn top() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
 }
 
-/// Where cargo builds.
+/// Cargo's target directory.
 #[must_use]
 pub fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| top().join("target"), PathBuf::from)
 }
 
-/// Runs a program in the top folder and gives what it printed; its messages go to ours.
+/// Runs a program in the root directory and returns its standard output; its standard error is inherited.
 ///
 /// # Errors
 /// [`XtaskError::Program`] when it cannot be started or its status is not 0.
@@ -83,7 +83,7 @@ pub fn output(command: &mut Command) -> Done<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Builds the static binaries of a package, the product as it is released, and gives their folder.
+/// Builds the static binaries of a package with the release profile, and returns their directory.
 ///
 /// # Errors
 /// [`XtaskError::Program`] when the build fails.
@@ -92,7 +92,7 @@ pub fn build_static(package: &str) -> Done<PathBuf> {
     Ok(top().join(folder.trim()))
 }
 
-/// The static quietcore: `QUIETCORE_BIN`, or what is built now.
+/// The static quietcore: `QUIETCORE_BIN`, or a new build.
 ///
 /// # Errors
 /// [`XtaskError::Program`] when the build fails.
@@ -100,7 +100,7 @@ pub fn product() -> Done<PathBuf> {
     named_or_built("QUIETCORE_BIN", "quietcore", "quietcore")
 }
 
-/// The static program of the lab's guests: `LAB_GUEST_BIN`, or what is built now.
+/// The static program of the lab's guests: `LAB_GUEST_BIN`, or a new build.
 ///
 /// # Errors
 /// [`XtaskError::Program`] when the build fails.

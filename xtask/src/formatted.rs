@@ -1,5 +1,5 @@
-//! Every Rust file, for rustfmt: `cargo fmt` follows `mod` lines, and does not see the modules that a macro declares, which are
-//! all verbs.
+//! Lists every Rust file for rustfmt. `cargo fmt` follows `mod` lines only, so it misses the modules that a macro declares,
+//! which are all verbs.
 
 use crate::error::{Done, XtaskError, top};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Where the sources are.
 const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "lab", "xtask"];
 
-/// What `cargo` is given so that it checks all of them.
+/// The arguments that make `cargo` check all of them.
 ///
 /// # Errors
 /// [`XtaskError::File`] when a folder cannot be read.

@@ -1,4 +1,4 @@
-//! The lab from the command line: lists cells, fetches kernels, runs scenarios, tries a script in a guest.
+//! Runs the lab from the command line: lists cells, fetches kernels, runs scenarios, tries a script in a guest.
 
 use crate::error::{Done, XtaskError, lab_guest, product, target_dir};
 use crate::report::{Report, Totals};
@@ -8,10 +8,10 @@ use lab::scenarios;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// `xtask lab ...`: `list`, `fetch` or `try SCRIPT` and a filter, or only a filter, which runs what fits.
+/// `xtask lab ...`: `list`, `fetch` or `try SCRIPT` and a filter, or only a filter, which runs the matching scenarios.
 ///
 /// # Errors
-/// [`XtaskError`] when a scenario failed or nothing fits the filter.
+/// [`XtaskError`] when a scenario failed or nothing matches the filter.
 pub fn command(words: &[&str]) -> Done {
     let (verb, script, filter) = match words {
         ["list", filter @ ..] => ("list", "", filter),
@@ -51,11 +51,11 @@ pub fn run(jobs: &[Job], report: &mut Report) -> Done<Totals> {
     Ok(run_with((product()?, lab_guest()?), jobs, report))
 }
 
-/// The same with given binaries: quietcore and lab-guest.
+/// As [`run`], with given binaries: quietcore and lab-guest.
 pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &mut Report) -> Totals {
     let bench = match Bench::prepare(jobs, quietcore, guest, target_dir().join("lab")) {
         Ok(bench) => bench,
-        // A host without emulator or shell cannot judge anything.
+        // A host without emulator or shell cannot check anything.
         Err(why) => {
             println!("SKIP: lab: {why}");
             return Totals {
@@ -64,7 +64,7 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &m
             };
         }
     };
-    // What is missing makes the jobs that need it fail to run, each with its reason.
+    // Jobs that need something missing fail to run, each with its reason.
     let _ = kernels(&bench);
     println!("guests run by {}", bench.accelerator.word());
     let started = Instant::now();
@@ -85,7 +85,7 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &m
     }
 }
 
-/// Fetches the kernels and systems of these jobs. What is missing makes the jobs that need it fail, each with its reason.
+/// Fetches the kernels and systems of these jobs. Jobs that need something missing fail to run, each with its reason.
 ///
 /// # Errors
 /// [`XtaskError`] when a program for the guests cannot be built.
@@ -93,7 +93,7 @@ pub fn fetch(jobs: &[Job]) -> Done {
     bench(jobs).map(drop)
 }
 
-/// Builds the programs of the guests, or takes those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
+/// Builds the programs of the guests, or uses those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
 fn bench(jobs: &[Job]) -> Done<Result<Bench, Missing>> {
     Ok(Bench::prepare(
         jobs,
@@ -103,7 +103,7 @@ fn bench(jobs: &[Job]) -> Done<Result<Bench, Missing>> {
     ))
 }
 
-/// Prints which kernels there are.
+/// Prints the available kernels.
 fn kernels(bench: &Bench) -> Done {
     for (id, kernel) in &bench.kernels {
         match kernel {

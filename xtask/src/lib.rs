@@ -1,4 +1,4 @@
-//! The project's own chores: `check`, `test`, `lab`, `dist`. People call them through the Makefile.
+//! The project's own tasks: `check`, `test`, `lab`, `dist`. The Makefile calls them.
 
 pub mod dist;
 pub mod error;

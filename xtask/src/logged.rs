@@ -1,4 +1,4 @@
-//! Cargo with its output in a log, of which only what tells is shown; and a test that hangs is ended and named.
+//! Runs cargo with its output in a log, prints only the relevant lines, and kills and names a test that hangs.
 
 use crate::error::{Done, XtaskError, target_dir, top};
 use std::collections::BTreeSet;
@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// So many telling lines are shown before the end of a log.
+/// Maximum number of relevant lines before the end of a log.
 const MOST_TELLING: usize = 24;
 
-/// A log that does not grow for so long belongs to something that hangs: cargo says every crate and every test that ended.
+/// If a log does not grow for this long, something hangs: cargo reports every crate and every finished test.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// How a run of cargo ended.
+/// The result of a cargo run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// With status 0.
+    /// Exit status 0.
     Succeeded,
-    /// With another one.
+    /// Another exit status.
     Failed,
-    /// It said nothing for so long that it was ended; what hung was printed.
+    /// It printed nothing for too long and was killed; what hung was printed.
     Hung,
 }
 
-/// Runs cargo with its output in a log, and shows the end of the log when it failed. Gives how it ended, and the log.
+/// Runs cargo with its output in a log, and prints the end of the log when it failed. Returns the result and the log.
 ///
 /// # Errors
 /// [`XtaskError`] when cargo cannot be started or the log not be written or read.
@@ -48,7 +48,7 @@ pub fn logged(name: &str, arguments: &[&str]) -> Done<(How, String)> {
     Ok((how, text))
 }
 
-/// Prints what a log says of a failure, and what hung.
+/// Prints the failures in a log, and what hung.
 pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
     if let Ended::Silent(processes) = ended {
         println!("        ended: no output for {} s", SILENCE.as_secs());
@@ -69,15 +69,15 @@ pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
     }
 }
 
-/// How a command ended that was given a limit of silence.
+/// The end of a command with a silence limit.
 pub enum Ended {
-    /// By itself.
+    /// It exited by itself.
     With(ExitStatus),
-    /// It and its children were killed; a line for each of them, as it was before.
+    /// It and its children were killed; one line for each of them, with its state before.
     Silent(Vec<String>),
 }
 
-/// Runs a command into a log, and ends it when the log does not grow for [`SILENCE`].
+/// Runs a command into a log, and kills it when the log does not grow for [`SILENCE`].
 ///
 /// # Errors
 /// [`XtaskError`] when it cannot be started or the log cannot be written.
@@ -110,13 +110,13 @@ fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
             length = now;
             grew = Instant::now();
         } else if grew.elapsed() > silence {
-            // Not by a process group: a person's Ctrl-C has to reach cargo, so it stays in ours.
+            // Not by a process group: the user's Ctrl-C must reach cargo, so it stays in our group.
             let below = descendants(child.id());
             let states = below.iter().map(|pid| state(*pid)).collect();
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
             for pid in below {
-                // SAFETY: a plain system call. What ended meanwhile is no longer there to be killed.
+                // SAFETY: a plain system call. A process that has exited since then cannot be killed.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
             return Ok(Ended::Silent(states));
@@ -125,14 +125,14 @@ fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
     }
 }
 
-/// The processes that a process started, and those that they started.
+/// All descendants of a process.
 fn descendants(top: u32) -> Vec<libc::pid_t> {
     let folders = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let parents: Vec<(libc::pid_t, libc::pid_t)> = folders
         .filter_map(|folder| {
             let pid = folder.file_name().to_str()?.parse().ok()?;
             let stat = std::fs::read_to_string(folder.path().join("stat")).ok()?;
-            // The name in parentheses may hold anything; the state and the parent follow it.
+            // The name in parentheses may contain anything; the state and the parent follow it.
             let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()?;
             Some((pid, parent))
         })
@@ -146,7 +146,7 @@ fn descendants(top: u32) -> Vec<libc::pid_t> {
     found.split_off(1.min(found.len()))
 }
 
-/// What a process is, and where in the kernel each of its threads waits.
+/// Describes a process, and where in the kernel each of its threads waits.
 fn state(pid: libc::pid_t) -> String {
     let read = |path: &str| std::fs::read_to_string(format!("/proc/{pid}/{path}")).unwrap_or_default();
     let mut text = format!("process {pid}: {}", read("cmdline").replace('\0', " "));
@@ -155,7 +155,7 @@ fn state(pid: libc::pid_t) -> String {
         let thread = thread.file_name().to_string_lossy().into_owned();
         let stat = read(&format!("task/{thread}/stat"));
         let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-        // Only root may read the stack; anybody gets the name of the function.
+        // Only root may read the stack; any user can read the name of the function.
         let stack = read(&format!("task/{thread}/stack"));
         let stack: Vec<&str> = stack
             .lines()
@@ -172,7 +172,7 @@ fn state(pid: libc::pid_t) -> String {
     text
 }
 
-/// The tests that the test programs called slow and that had no result when the log ended.
+/// Tests that were reported as slow and had no result at the end of the log.
 fn unfinished(text: &str) -> BTreeSet<&str> {
     let mut slow = BTreeSet::new();
     for line in text.lines().filter_map(|line| line.strip_prefix("test ")) {
@@ -185,10 +185,10 @@ fn unfinished(text: &str) -> BTreeSet<&str> {
     slow
 }
 
-/// The lines that say what failed, which may stand far above the end: compilers, linkers, tests and what tests say as they stop.
+/// The lines that report failures, possibly far above the end: from compilers, linkers and tests.
 fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut telling: Vec<&str> = Vec::new();
-    // Tests that pass may panic on purpose, and what they print is in the log too.
+    // Tests that pass may panic on purpose, and their output is in the log too.
     let mut passed = false;
     for (place, line) in lines.iter().enumerate() {
         passed = match *line {

@@ -1,4 +1,4 @@
-//! Arguments to chores.
+//! Parses the arguments and runs a task.
 
 use std::process::ExitCode;
 use xtask::error::report;

@@ -1,4 +1,4 @@
-//! The test programs of the workspace: builds them, runs one after the other, and takes their results and times.
+//! Builds the test programs of the workspace, runs them one after the other, and collects their results and times.
 
 use crate::error::{Done, XtaskError, target_dir};
 use crate::logged::{Ended, How, logged, within_silence};
@@ -9,21 +9,21 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How the names of live modules begin.
+/// Prefix of the names of live modules.
 const LIVE: &str = "live_";
 
 /// Which tests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tests {
-    /// Those that need nothing but the files of the project.
+    /// Tests that need only the project's files.
     Pure,
-    /// Those of modules `live_*`, which measure, trace, need root or drive other programs. One at a time, each in its own process:
-    /// it has the machine, and leaves no mount, mask or priority to the next.
+    /// Tests of modules `live_*`, which measure, trace, need root or drive other programs. They run one at a time, each in
+    /// its own process, so that each has the machine and leaves no mount, mask or priority to the next.
     Live,
 }
 
 impl Tests {
-    /// So many programs run at the same time.
+    /// Number of programs that run at the same time.
     fn at_once(self) -> usize {
         match self {
             Tests::Pure => std::thread::available_parallelism().map_or(1, usize::from),
@@ -44,16 +44,16 @@ impl Tests {
 pub struct Program {
     /// `PACKAGE` for the unit tests of a library, `PACKAGE/TARGET` for others.
     pub name: String,
-    /// What to start.
+    /// The executable.
     path: PathBuf,
-    /// Where: cargo's own place for tests.
+    /// The working directory: the one that cargo uses for tests.
     folder: PathBuf,
 }
 
 /// Builds all test programs.
 ///
 /// # Errors
-/// [`XtaskError::Failed`] when one does not build; what the compiler said was printed.
+/// [`XtaskError::Failed`] when one does not build; the compiler's output was printed.
 pub fn build() -> Done<Vec<Program>> {
     let arguments = [
         "test",
@@ -71,7 +71,7 @@ pub fn build() -> Done<Vec<Program>> {
     Ok(programs)
 }
 
-/// The test program that a line of cargo's messages is about.
+/// The test program of a line of cargo's messages.
 fn program(line: &str) -> Option<Program> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
@@ -92,7 +92,7 @@ fn program(line: &str) -> Option<Program> {
     })
 }
 
-/// What tests of one program gave.
+/// The results of one program's tests.
 #[derive(Default)]
 struct Found {
     totals: Totals,
@@ -100,7 +100,7 @@ struct Found {
     skipped: Vec<String>,
 }
 
-/// Runs tests of all programs. `product` is the static quietcore, which guests of some tests start.
+/// Runs the tests of all programs. `product` is the static quietcore, which guests of some tests start.
 ///
 /// # Errors
 /// [`XtaskError`] when a program cannot be started.
@@ -142,7 +142,7 @@ pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &
     for line in &skipped {
         println!("{line}");
     }
-    // A test that printed a reason passed for its program, but not for us.
+    // A test that printed a reason passed for its program, but counts as skipped here.
     totals.passed = totals.passed.saturating_sub(skipped.len());
     totals.skipped += skipped.len();
     println!("      {}", totals.line());
@@ -182,7 +182,7 @@ fn all_of(program: &Program, tests: Tests, product: Option<&Path>) -> Done<Found
     Ok(found)
 }
 
-/// What selects each live test of a program.
+/// The filter that selects each live test of a program.
 fn live_tests(program: &Program) -> Done<Vec<[String; 2]>> {
     let names = names(program, &[LIVE])?;
     Ok(names
@@ -191,7 +191,7 @@ fn live_tests(program: &Program) -> Done<Vec<[String; 2]>> {
         .collect())
 }
 
-/// The names of a program's tests that fit a filter.
+/// The names of a program's tests that match a filter.
 fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
     let output = Command::new(&program.path)
         .args(["--list", "--format=terse"])
@@ -204,7 +204,7 @@ fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
     Ok(names.map(str::to_owned).collect())
 }
 
-/// Runs a selection of a program's tests; shows what failed. Gives its results and what it printed.
+/// Runs a selection of a program's tests and prints failures. Returns the results and the output.
 fn one(
     program: &Program,
     tests: Tests,
@@ -223,7 +223,7 @@ fn one(
         .args(selection)
         .args(["--show-output", "-Zunstable-options", "--report-time"])
         .current_dir(&program.folder)
-        // The times of single tests are an unstable option of the test library, which stable toolchains take with this.
+        // The times of single tests are an unstable option of the test library; this makes stable toolchains accept it.
         .env("RUSTC_BOOTSTRAP", "1");
     if let Some(product) = product {
         command.env("QUIETCORE_BIN", product);
@@ -232,7 +232,7 @@ fn one(
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
     let mut found = count(&text);
     if !matches!(&ended, Ended::With(status) if status.success()) {
-        // One that died has no result.
+        // A program that died has no result.
         found.failed = found.failed.max(1);
         println!("FAIL  {} {name}", program.name);
         crate::logged::show_failure(&ended, &text, &log);
@@ -277,7 +277,7 @@ fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
     })
 }
 
-/// The names of all tests, a line each, with their programs.
+/// The names of all tests, one per line, with their programs.
 ///
 /// # Errors
 /// [`XtaskError`] when they do not build or do not start.

@@ -1,27 +1,27 @@
-//! What a command checked and where its time went: stages, the slowest tests and guests, one closing line.
+//! Reports what a command checked and how long it took: stages, the slowest tests and guests, one closing line.
 
 use crate::error::{Done, XtaskError, target_dir};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// So many of the slowest tests and guests are listed.
+/// Maximum number of slow tests and guests in the list.
 const SLOWEST: usize = 10;
 
-/// Sums over all checks.
+/// Totals of all checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// What held.
+    /// Checks that passed.
     pub passed: usize,
-    /// What did not.
+    /// Checks that failed.
     pub failed: usize,
-    /// What could not run here; its reason was printed.
+    /// Checks that could not run here; the reason was printed.
     pub skipped: usize,
-    /// Of what failed, scenarios of the lab that held when they ran alone; each was printed.
+    /// Failed lab scenarios that passed when they ran alone; each was printed.
     pub unstable: usize,
 }
 
 impl Totals {
-    /// Adds others.
+    /// Adds other totals.
     pub fn add(&mut self, other: Totals) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -29,7 +29,7 @@ impl Totals {
         self.unstable += other.unstable;
     }
 
-    /// The line that sums everything up: the form that programs which count tests look for.
+    /// The summary line, in the format that test-counting programs look for.
     #[must_use]
     pub fn line(self) -> String {
         format!(
@@ -38,7 +38,7 @@ impl Totals {
         )
     }
 
-    /// The sums as [`Totals::parse`] reads them.
+    /// The totals in the format of [`Totals::parse`].
     fn record(self) -> String {
         format!(
             "{} {} {} {}",
@@ -46,7 +46,7 @@ impl Totals {
         )
     }
 
-    /// The sums of such a record.
+    /// Parses such a record.
     fn parse(record: &str) -> Option<Totals> {
         let numbers: Result<Vec<usize>, _> = record.split_whitespace().map(str::parse).collect();
         let [passed, failed, skipped, unstable] = numbers.ok()?.try_into().ok()?;
@@ -59,7 +59,7 @@ impl Totals {
     }
 }
 
-/// Collects what the stages of a command found and how long they took.
+/// Collects the results and the times of a command's stages.
 #[derive(Debug)]
 pub struct Report {
     totals: Totals,
@@ -80,7 +80,8 @@ impl Default for Report {
 }
 
 impl Report {
-    /// One whose first stage is what the Makefile did before: `QUIETCORE_STARTED` is when, in seconds since 1970.
+    /// A report whose first stage is the earlier work of the Makefile: `QUIETCORE_STARTED` is its start, in seconds since
+    /// 1970.
     #[must_use]
     pub fn since_make() -> Report {
         let mut report = Report::default();
@@ -96,10 +97,10 @@ impl Report {
         report
     }
 
-    /// Runs a stage and adds its time and its sums.
+    /// Runs a stage and adds its time and its totals.
     ///
     /// # Errors
-    /// Those of the stage.
+    /// The errors of the stage.
     pub fn stage(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<Totals>) -> Done {
         let totals = self.timed(name, run)?;
         self.totals.add(totals);
@@ -109,7 +110,7 @@ impl Report {
     /// Runs a stage that checks nothing and adds its time.
     ///
     /// # Errors
-    /// Those of the stage.
+    /// The errors of the stage.
     pub fn timed<T>(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<T>) -> Done<T> {
         let started = Instant::now();
         let result = run(self);
@@ -122,7 +123,7 @@ impl Report {
         self.times.push((name, time));
     }
 
-    /// Adds the sums that another command left with [`Report::keep`].
+    /// Adds the totals that another command saved with [`Report::keep`].
     ///
     /// # Errors
     /// [`XtaskError`] when there are none.
@@ -137,7 +138,7 @@ impl Report {
         Ok(())
     }
 
-    /// Removes the sums that an earlier command left.
+    /// Removes the totals that an earlier command saved.
     ///
     /// # Errors
     /// [`XtaskError`] when they cannot be removed.
@@ -149,7 +150,7 @@ impl Report {
         }
     }
 
-    /// Leaves the sums for [`Report::add_kept`].
+    /// Saves the totals for [`Report::add_kept`].
     ///
     /// # Errors
     /// [`XtaskError`] when the file cannot be written.
@@ -158,7 +159,7 @@ impl Report {
         std::fs::write(&path, self.totals.record()).map_err(XtaskError::file(&path))
     }
 
-    /// Prints where the time went and the closing line. `result` is that of the stages: one that broke off is a failure.
+    /// Prints the times and the closing line. `result` is the result of the stages: an aborted stage is a failure.
     ///
     /// # Errors
     /// [`XtaskError::Failed`] when anything failed, or nothing was checked.
@@ -194,7 +195,7 @@ impl Report {
     }
 }
 
-/// Where the sums of `make test` are kept for the rest of `make test-all`.
+/// The file that keeps the totals of `make test` for the rest of `make test-all`.
 fn kept_file() -> Done<PathBuf> {
     let dir = target_dir().join("test-logs");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;

@@ -1,4 +1,4 @@
-//! `make check`, `make test`, `make test-all`: the stages of each, and one closing line over all of them.
+//! Runs `make check`, `make test` and `make test-all`: the stages of each, and one closing line for all of them.
 
 use crate::error::{Done, product};
 use crate::logged::{How, logged};
@@ -8,7 +8,7 @@ use crate::{formatted, lab_run};
 use lab::scenarios::{Part, part};
 use std::process::Command;
 
-/// Formatting, lints and the tests that need nothing but the files of the project.
+/// Formatting, lints and the tests that need only the project's files.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -18,7 +18,7 @@ pub fn check() -> Done {
     report.close(result)
 }
 
-/// What [`check`] does, the tests of this machine, and the smoke part of the lab.
+/// Runs [`check`], the tests of this machine, and the smoke part of the lab.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -30,7 +30,7 @@ pub fn test() -> Done {
     report.close(result)
 }
 
-/// What [`test`] does, and the rest of the lab.
+/// Runs [`test`] and the rest of the lab.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -40,7 +40,7 @@ pub fn test_all() -> Done {
     report.close(result)
 }
 
-/// What [`test_all`] does beside [`test`], which ran before; the closing line is over both.
+/// Runs what [`test_all`] adds to [`test`], which ran before; the closing line covers both.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -51,7 +51,7 @@ pub fn test_rest() -> Done {
     report.close(result)
 }
 
-/// Only the tests of this machine.
+/// Runs only the tests of this machine.
 ///
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
@@ -89,7 +89,7 @@ fn build(report: &mut Report) -> Done<Vec<Program>> {
 
 fn of_this_machine(built: &[Program], report: &mut Report) -> Done {
     let program = report.timed("building the static program", |_| product())?;
-    // Studies in a guest take a kernel from there.
+    // Studies in a guest need a kernel from there.
     report.timed("fetching kernels", |_| lab_run::fetch(&part(Part::Smoke)))?;
     report.stage("live tests", |report| {
         programs::run(built, Tests::Live, Some(&program), report)
@@ -108,7 +108,7 @@ fn rest(report: &mut Report) -> Done {
     report.stage("lab, the rest", |report| lab_run::run(&part(Part::Rest), report))
 }
 
-/// A cargo subcommand as one check. One that this toolchain does not have is skipped.
+/// Runs a cargo subcommand as one check. A subcommand that this toolchain lacks is skipped.
 fn subcommand(name: &str, arguments: &[&str]) -> Done<Totals> {
     let is_there = Command::new("cargo")
         .args([name, "--version"])

@@ -1,13 +1,13 @@
-//! The allocator of the binary.
+//! Sets the allocator of the binary.
 //!
-//! musl's own gives every small group of pages back at once, and asks for it again for the next file that is read.
+//! The allocator of musl returns every small group of pages at once, and requests it again for the next file.
 
-/// What `main.rs` declares. Tests and fuzzing targets link the library with an allocator of their own.
+/// The global allocator of `main.rs`. Tests and fuzzing targets link the library with their own allocator.
 pub use dlmalloc::GlobalDlmalloc as Allocator;
 
-/// Makes it usable in forked children: without this, a child that was forked while another thread was just allocating waits for
-/// that thread for ever, and the thread is not there. To be called first of all.
+/// Makes the allocator usable in forked children. Otherwise, a child forked during another thread's allocation would wait
+/// forever for that thread, which does not exist in the child. Must be called first.
 pub fn survives_forks() {
-    // SAFETY: there is one thread, and nothing has been forked.
+    // SAFETY: there is only one thread, and no process has been forked.
     unsafe { dlmalloc::enable_alloc_after_fork() };
 }

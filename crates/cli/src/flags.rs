@@ -1,4 +1,4 @@
-//! Flags of every command, and the screen that they ask for.
+//! The flags of every command, and the screen that they select.
 
 use clap::{Args, ValueEnum};
 use report::Style;

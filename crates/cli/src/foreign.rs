@@ -1,23 +1,23 @@
-//! Formats of other tools on the command line: chosen by name for writing.
+//! Selects output formats of other tools by name.
 
 use formats::{Format, Recording};
 
-/// How a recording is written, chosen by name.
+/// An output format, chosen by name.
 #[derive(Clone, Copy)]
 pub struct WrittenAs(&'static Format);
 
 impl WrittenAs {
-    /// The text, and what the format has no place for, in words.
+    /// Formats a recording. Also returns what the format cannot represent.
     pub fn write(self, recording: &Recording) -> (String, Option<String>) {
         let text = self.0.write.map_or_else(String::new, |write| write(recording));
         (text, formats::omissions(self.0, recording))
     }
 }
 
-/// Reads the name of a format that can be written.
+/// Parses the name of an output format.
 ///
 /// # Errors
-/// The names that there are.
+/// The list of valid names.
 pub fn written_as(name: &str) -> Result<WrittenAs, String> {
     formats::format_written(name).map(WrittenAs).ok_or_else(|| {
         let names: Vec<&str> = formats::writers().map(|format| format.name).collect();

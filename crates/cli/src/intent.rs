@@ -1,4 +1,4 @@
-//! What `plan`, `apply` and `prove` take: which CPUs, under which name, how far to go.
+//! The options of `plan`, `apply` and `prove` that define a partition: CPUs, name, profile.
 
 use crate::CommandError;
 use clap::{Args, ValueEnum};
@@ -88,13 +88,13 @@ pub enum KindWord {
 }
 
 impl Wanted {
-    /// Whether nothing at all was asked for, not even a name.
+    /// Whether no option was given, not even a name.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.is_only_a_name() && self.partition.is_none()
     }
 
-    /// Whether nothing but a name was given.
+    /// Whether only a name was given.
     #[must_use]
     pub fn is_only_a_name(&self) -> bool {
         let lists = [&self.with, &self.without, &self.irq_here];
@@ -109,10 +109,10 @@ impl Wanted {
             && !self.pack
     }
 
-    /// The same as a declaration.
+    /// Converts the options into a declaration.
     ///
     /// # Errors
-    /// Names, knobs and values that cannot be used.
+    /// Invalid names, knobs or values.
     pub fn declaration(&self) -> Result<Declaration, CommandError> {
         let name = match &self.partition {
             Some(name) => PartitionName::new(name)?,
@@ -154,11 +154,10 @@ impl Wanted {
         })
     }
 
-    /// The intent on a machine and the plan for it. Without `--cpus` the CPUs are chosen, and the plan says why
-    /// just these.
+    /// Returns the intent on a machine and its plan. Without `--cpus` the CPUs are chosen, and the plan gives the reason.
     ///
     /// # Errors
-    /// Expressions, names, devices and machines that cannot be used.
+    /// Expressions, names, devices or machines that cannot be used.
     pub fn plan(&self, session: &Session, machine: &Machine) -> Result<(Intent, Plan), CommandError> {
         settle(
             &self.declaration()?,

@@ -1,4 +1,4 @@
-//! `--no-kprobes`, of `trace record` and `blame`.
+//! The option `--no-kprobes` of `trace record` and `blame`.
 
 use tracing::ipi_senders::Kprobes;
 

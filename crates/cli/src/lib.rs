@@ -62,7 +62,7 @@ pub fn main() -> std::process::ExitCode {
     screen.ended(status).into()
 }
 
-/// Where a command writes that runs beside ours: to standard error where standard output gets our JSON.
+/// Where a parallel command writes: to standard error if standard output carries our JSON.
 fn command_output(form: Form) -> Option<BorrowedFd<'static>> {
     (form == Form::Json).then(rustix::stdio::stderr)
 }

@@ -1,4 +1,4 @@
-//! Options of `run` and `move`: how tasks are placed in a partition.
+//! Options of `run` and `move` for placing tasks in a partition.
 
 use session::comm_pattern::Pin;
 use session::policy::{self, Policy};

@@ -1,11 +1,11 @@
-//! Plans on the screen: what `plan` shows, and `apply --dry-run`.
+//! Prints plans, for `plan` and `apply --dry-run`.
 
 use crate::{CommandError, Screen, Status};
 use plan::{Intent, Plan};
 use report::Length;
 use serde_json::json;
 
-/// Shows several plans.
+/// Prints several plans.
 pub fn show(plans: &[(Intent, Plan)], length: Length, screen: &mut Screen) -> Result<(), CommandError> {
     let mut documents = Vec::new();
     for (number, (_, plan)) in plans.iter().enumerate() {

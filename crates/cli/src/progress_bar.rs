@@ -1,4 +1,4 @@
-//! The bar of a measurement, on standard error where that is a terminal.
+//! Draws the progress bar of a measurement on standard error, if that is a terminal.
 
 use crate::{CommandError, Screen};
 use indicatif::{ProgressDrawTarget, ProgressStyle};
@@ -10,7 +10,7 @@ use terminal::Volume;
 pub struct ProgressBar(indicatif::ProgressBar);
 
 impl ProgressBar {
-    /// A bar without progress. It is hidden when quiet, and where standard error is no terminal.
+    /// A bar without progress. It is hidden when quiet, and where standard error is not a terminal.
     pub fn new(screen: &Screen) -> ProgressBar {
         let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
         let target = if quiet {
@@ -42,7 +42,7 @@ impl ProgressBar {
     }
 }
 
-/// Measures with a bar.
+/// Measures with a progress bar.
 pub fn with_progress(
     screen: &Screen,
     measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,

@@ -1,4 +1,4 @@
-//! What every reading verb takes: which machine to read.
+//! Selects the machine that a reading verb reads.
 
 use crate::{CommandError, Status};
 use clap::Args;
@@ -17,10 +17,10 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Opens it: the machine of this session, or the captured one that was named.
+    /// Opens the running machine, or the captured machine that was named.
     ///
     /// # Errors
-    /// A captured root that does not exist, is no archive, or is hostile.
+    /// The captured root does not exist, is not an archive, or is hostile.
     pub fn open<'s>(&self, session: &'s Session) -> Result<Machines<'s>, CommandError> {
         match &self.root {
             None => Ok(Machines::Running(session)),
@@ -48,7 +48,7 @@ impl Deref for Machines<'_> {
     }
 }
 
-/// Opens a captured machine that the user named: where nothing is there, the name is wrong and not the machine.
+/// Opens a captured machine. Where the path does not exist, the error is wrong usage, not a fault of the machine.
 ///
 /// # Errors
 /// As [`Reading::open`].
@@ -58,7 +58,7 @@ pub fn captured(session: &Session, path: &Path) -> Result<Session, CommandError>
     Ok(captured)
 }
 
-/// Warns of a captured machine with a kernel older than those that quietcore is made for, whatever the command.
+/// Warns, in every command, if the kernel of a captured machine is older than quietcore supports.
 fn warn_of_kernel(session: &Session) {
     let release = kernel::release(session.root());
     let machine = kernel::Kernel {

@@ -1,5 +1,7 @@
-//! The file of `--out` and the page beside it: checked before the measurement, replaced by a whole and valid newer
-//! one about every second while it runs, so that a run that dies keeps what it had.
+//! Writes the file of `--out` and the page beside it.
+//!
+//! Both are checked before the measurement. During the run, a complete and valid newer version replaces them about every
+//! second, so that an aborted run keeps its results.
 
 use crate::{CommandError, Status};
 use measure::Measurement;
@@ -10,15 +12,15 @@ use std::path::{Path, PathBuf};
 /// A result's file, and its page.
 pub struct ResultFile {
     json: PathBuf,
-    /// `None` where the file is a device or a pipe, which also gets nothing before the end.
+    /// `None` where the file is a device or a pipe; these are written only at the end.
     page: Option<PathBuf>,
 }
 
 impl ResultFile {
-    /// Makes sure that both files can be written.
+    /// Checks that both files can be written.
     ///
     /// # Errors
-    /// Wrong usage, whatever stands in the way: nothing has been done yet.
+    /// Wrong usage, whatever the obstacle is: nothing has been done yet.
     pub fn at(path: &Path) -> Result<ResultFile, CommandError> {
         let page = path.with_extension("html");
         if page == path {
@@ -38,23 +40,23 @@ impl ResultFile {
         })
     }
 
-    /// Writes what there is so far. A failure is nothing to stop for: what was written before stays, room may come
-    /// back, and [`ResultFile::end`] has the last word.
+    /// Writes the results so far. A failure does not stop the run: the earlier version stays, space may become free again,
+    /// and [`ResultFile::end`] reports the final state.
     pub fn so_far(&self, result: &Measurement) {
         if self.page.is_some() {
             let _ = self.write(result, Durability::Cached);
         }
     }
 
-    /// Writes the end.
+    /// Writes the final version.
     ///
     /// # Errors
-    /// [`Status::Failed`]: a file has not got it, and holds at most what was written earlier.
+    /// [`Status::Failed`]: a file could not be written, and contains at most an earlier version.
     pub fn end(&self, result: &Measurement) -> Result<(), CommandError> {
         self.write(result, Durability::Synced)
     }
 
-    /// The page, for a word about where it is.
+    /// The path of the page, for a message.
     pub fn page(&self) -> Option<&Path> {
         self.page.as_deref()
     }

@@ -1,4 +1,4 @@
-//! The verbs: one file each, one line each in this list.
+//! Lists the verbs: one file and one line each.
 
 use crate::{CommandError, Screen, Status};
 use clap::Subcommand;

@@ -1,8 +1,8 @@
-//! Whether one set of repeated measurements differs from another, by how much, and how sure that is.
+//! Determines whether one set of repeated measurements differs from another, by how much, and how certain that is.
 //!
-//! One run of each shows nothing: two runs of the same machine differ as well. So the unit of all that is said here is the
-//! repetition, never the sample: samples of one run depend on each other, and there are so many of them that every difference
-//! of two runs would look certain.
+//! One run of each shows nothing, because two runs of the same machine differ as well. So the unit of all statistics here is
+//! the repetition, never the sample: samples of one run depend on each other, and their number would make every difference of
+//! two runs look certain.
 
 mod resampling;
 mod sets;

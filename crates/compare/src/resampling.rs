@@ -1,6 +1,6 @@
-//! Dealing and drawing: every way to deal repetitions to two sets, or some at random; and the two moments that are asked of them.
+//! Permutations and random draws of repetitions, with their mean and variance.
 
-/// The values at these places.
+/// The values at these indexes.
 pub fn taken(values: &[f64], places: &[usize]) -> Vec<f64> {
     places
         .iter()
@@ -13,26 +13,26 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / count(values)
 }
 
-/// With one less in the divisor; 0 of a single value, which is asked nowhere.
+/// The sample variance, with n - 1 as the divisor; 0 for a single value, which no caller passes.
 pub fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     sum / (count(values) - 1.0).max(1.0)
 }
 
-/// How many there are.
+/// Their number.
 pub fn count(values: &[f64]) -> f64 {
     values.len() as f64
 }
 
-/// In how many ways so many can be chosen of all.
+/// The binomial coefficient.
 pub fn deals(chosen: usize, all: usize) -> f64 {
     (0..chosen).fold(1.0, |ways, place| {
         ways * (all - place) as f64 / (place + 1) as f64
     })
 }
 
-/// Every way to choose: the chosen places first, then the others.
+/// All combinations: the chosen indexes first, then the others.
 pub fn each_deal(chosen: usize, all: usize, look: &mut dyn FnMut(&[usize])) {
     let mut places: Vec<usize> = (0..chosen).collect();
     let mut deal = Vec::with_capacity(all);
@@ -41,7 +41,7 @@ pub fn each_deal(chosen: usize, all: usize, look: &mut dyn FnMut(&[usize])) {
         deal.extend(&places);
         deal.extend((0..all).filter(|place| !places.contains(place)));
         look(&deal);
-        // The last place that can go on does; those behind it follow.
+        // Advances the last index that can advance; those behind it follow.
         let Some(turn) = (0..chosen).rev().find(|&turn| places[turn] < all - chosen + turn) else {
             return;
         };
@@ -52,11 +52,11 @@ pub fn each_deal(chosen: usize, all: usize, look: &mut dyn FnMut(&[usize])) {
     }
 }
 
-/// SplitMix64 from a fixed beginning: the same files give the same answer.
+/// SplitMix64 with a fixed seed: the same files give the same answer.
 pub struct Random(u64);
 
 impl Random {
-    /// At its beginning.
+    /// At its seed.
     pub fn new() -> Random {
         Random(0x5eed)
     }
@@ -67,16 +67,16 @@ impl Random {
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^= bits >> 31;
-        // The high half of the product is even enough for limits of some hundreds.
+        // The high half of the product is uniform enough for limits of some hundreds.
         usize::try_from((u128::from(bits) * limit as u128) >> 64).unwrap_or(0)
     }
 
-    /// As many places below the limit, each any of them.
+    /// As many random indexes below the limit, with replacement.
     pub fn draw(&mut self, limit: usize) -> Vec<usize> {
         (0..limit).map(|_| self.below(limit)).collect()
     }
 
-    /// In any order.
+    /// Shuffles the values.
     pub fn shuffle(&mut self, values: &mut [usize]) {
         for last in (1..values.len()).rev() {
             values.swap(last, self.below(last + 1));

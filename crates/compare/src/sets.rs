@@ -1,4 +1,5 @@
-//! Files as sets of repetitions: what they all answer, and what keeps a verdict from meaning anything.
+//! Compares files as sets of repetitions: selects the questions that all files answer, and finds what makes a verdict
+//! meaningless.
 
 use crate::verdict::{Answer, Question, TooFew, judge};
 use formats::statistics::{SHARES, best_mean_ns, best_quantile, not_below};
@@ -9,74 +10,75 @@ use std::collections::BTreeMap;
 /// Repetitions of one measurement.
 #[derive(Clone, Debug)]
 pub struct Set<'a> {
-    /// What the user calls it.
+    /// Its name for the user.
     pub name: String,
-    /// One for each repetition.
+    /// One file per repetition.
     pub runs: Vec<&'a Recording>,
 }
 
-/// What was asked of all repetitions.
+/// A question to all repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Quantity {
-    /// The thread, in a person's words.
+    /// The thread, as a name for display.
     pub thread: String,
     /// Latency or noise.
     pub kind: Kind,
-    /// What of it: all wake-ups that were due, where every file tells how late they were; else samples.
+    /// The population: all expected wake-ups, where every file reports how late they were; otherwise samples.
     pub basis: Basis,
-    /// Which number.
+    /// The number that is compared.
     pub number: Number,
 }
 
-/// A number that a run says about a thread.
+/// A number that a run reports about a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what", content = "of")]
 pub enum Number {
-    /// Nanoseconds that this share of the wake-ups was not later than.
+    /// Nanoseconds that this share of the wake-ups did not exceed.
     Quantile(f64),
-    /// Nanoseconds of each second that gaps took.
+    /// Nanoseconds of gaps per second.
     Stolen,
-    /// Gaps of at least so many nanoseconds, each second.
+    /// Gaps of at least this many nanoseconds, per second.
     Rate(u64),
 }
 
-/// Lengths of gaps whose rates are compared.
+/// Gap lengths whose rates are compared.
 const LENGTHS_NS: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// Why there is no verdict although there are repetitions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "why", content = "what")]
 pub enum Withheld {
-    /// Of these repetitions no number would be enough.
+    /// No number of such repetitions would be enough.
     TooFew(String),
-    /// Times of an emulated processor mean nothing: these runs.
+    /// Times of an emulated processor are meaningless: these runs.
     Emulated(usize),
-    /// No thread and no quantile is in all of them.
+    /// No thread and no quantile occurs in all of them.
     NothingInCommon,
 }
 
-/// Two sets side by side.
+/// The comparison of two sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Compared {
-    /// The name of the first.
+    /// The name of the first set.
     pub first: String,
     /// Its repetitions.
     pub first_runs: usize,
-    /// The name of the other.
+    /// The name of the other set.
     pub other: String,
     /// Its repetitions.
     pub other_runs: usize,
-    /// How long one repetition takes, in nanoseconds: the longest of all; `None` where no file tells.
+    /// The longest duration of a repetition, in nanoseconds; `None` where no file reports it.
     pub run_ns: Option<u64>,
-    /// What was asked, and the answer.
+    /// The questions and their answers.
     pub answers: Vec<(Quantity, Answer)>,
-    /// Why there are none.
+    /// Why there are no answers.
     pub withheld: Option<Withheld>,
-    /// Why runs do not represent the machine as it will be used, by their own results, and of how many runs each is said.
+    /// Why runs do not represent the machine in production, from their own results, and the number of runs with each reason.
     pub not_representative: BTreeMap<String, usize>,
-    /// One set was measured as a whole before the other: what changed on the machine meanwhile looks like a difference.
+    /// One set was measured completely before the other: a change of the machine between them looks like a difference.
     pub one_after_the_other: bool,
-    /// What is the same within each set and differs between them: name, first, other. It may be the reason.
+    /// Conditions that are equal within each set and differ between the sets: name, first, other. They may explain a
+    /// difference.
     pub conditions: Vec<(String, String, String)>,
 }
 
@@ -113,7 +115,7 @@ pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
     }
 }
 
-/// What every repetition of both sets answers, with the answers.
+/// The questions that every repetition of both sets answers, with the answers.
 fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
     let Some(pattern) = first.runs.first() else {
         return Vec::new();
@@ -126,7 +128,7 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
         let (Some(mut ours), Some(mut theirs)) = (of(first), of(other)) else {
             continue;
         };
-        // All wake-ups that were due, or the samples of all: never some of each.
+        // All expected wake-ups, or the samples of all files: never a mixture.
         let due = |series: &[Series]| -> Option<Vec<Series>> {
             series
                 .iter()
@@ -164,7 +166,7 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
             found.push((quantity, question));
         }
     }
-    // What never happened in any run says nothing.
+    // Events that never happened in any run are not compared.
     found.retain(|(_, question)| {
         question
             .first
@@ -175,12 +177,12 @@ fn quantities(first: &Set<'_>, other: &Set<'_>) -> Vec<(Quantity, Question)> {
     found
 }
 
-/// What is asked of series of that kind.
+/// The questions for series of this kind.
 #[must_use]
 pub fn numbers(kind: Kind) -> Vec<Number> {
     match kind {
         Kind::Latency => SHARES.map(Number::Quantile).to_vec(),
-        // No quantiles: where the short gaps went, the long ones that stayed are a larger share of the rest.
+        // No quantiles: where isolation removed the short gaps, the remaining long ones are a larger share.
         Kind::Noise => {
             let rates = LENGTHS_NS.map(Number::Rate);
             std::iter::once(Number::Stolen).chain(rates).collect()
@@ -188,7 +190,7 @@ pub fn numbers(kind: Kind) -> Vec<Number> {
     }
 }
 
-/// What a series says, and how far that may be off; `None` where it does not tell.
+/// The value of a series and its possible error; `None` where the series does not report it.
 #[must_use]
 pub fn value(series: &Series, number: Number) -> Option<(f64, f64)> {
     match number {
@@ -214,14 +216,14 @@ fn same<'a>(run: &'a Recording, wanted: &Series) -> Option<&'a Series> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// The middle of where a quantile lies, and how far it may be off.
+/// The middle of the range of a quantile, and its possible error.
 fn middle(series: &Series, share: f64) -> Option<(f64, f64)> {
     let span = best_quantile(series, share)?;
     let (low, high) = (span.low_ns as f64, span.high_ns? as f64);
     Some((f64::midpoint(low, high), (high - low) / 2.0))
 }
 
-/// Nanoseconds of each second that gaps took.
+/// Nanoseconds of gaps per second.
 fn stolen(series: &Series) -> Option<(f64, f64)> {
     let length = series.stated.duration_ns.filter(|length| *length > 0)? as f64;
     let count = series.stated.count.or(series.samples())? as f64;
@@ -229,7 +231,7 @@ fn stolen(series: &Series) -> Option<(f64, f64)> {
     Some((sum / length * 1e9, 0.0))
 }
 
-/// Gaps of at least that length each second; those in the bucket across it may be on either side.
+/// Gaps of at least that length per second; gaps in the bucket that spans the limit may be on either side.
 fn rate(series: &Series, least_ns: u64) -> Option<(f64, f64)> {
     let seconds = series.stated.duration_ns.filter(|length| *length > 0)? as f64 / 1e9;
     let (surely, possibly) = not_below(series, least_ns);
@@ -257,7 +259,7 @@ fn doubts<'a>(runs: impl Iterator<Item = &'a Recording>) -> BTreeMap<String, usi
     doubts
 }
 
-/// Times of RFC 3339 in UTC are in the order of their texts.
+/// Times of RFC 3339 in UTC sort like their texts.
 fn one_after_the_other(first: &Set<'_>, other: &Set<'_>) -> bool {
     let times = |set: &Set<'_>| -> Option<Vec<String>> {
         set.runs
@@ -272,7 +274,7 @@ fn one_after_the_other(first: &Set<'_>, other: &Set<'_>) -> bool {
     before(&first, &other) || before(&other, &first)
 }
 
-/// What of a thread is how it was measured, and not what came of it.
+/// The measurement conditions of a thread, without its results.
 pub const CONDITIONS: [&str; 7] = [
     "policy",
     "priority",
@@ -283,7 +285,7 @@ pub const CONDITIONS: [&str; 7] = [
     "counter.invariant",
 ];
 
-/// Facts that all files of a set agree on, and the sets not; then how their threads were measured.
+/// Facts that are equal within each set and differ between the sets; then the same for the conditions of their threads.
 fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)> {
     let Some(pattern) = first.runs.first() else {
         return Vec::new();
@@ -298,7 +300,7 @@ fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)>
     of_machines.chain(of_threads).collect()
 }
 
-/// Where threads of both sets were measured with another value of a condition. What is so for all of them is one line.
+/// Threads of both sets that were measured under different conditions. A difference that all of them share is one line.
 fn measured_otherwise(
     pattern: &Recording,
     first: &Set<'_>,
@@ -337,12 +339,12 @@ fn fact<'a>(facts: &'a [(String, String)], name: &str) -> Option<&'a str> {
     known.map(|(_, value)| value.as_str())
 }
 
-/// A fact that all files of a set agree on.
+/// A fact that is equal in all files of a set.
 fn agreed_fact<'a>(set: &Set<'a>, name: &str) -> Option<&'a str> {
     agreed(set.runs.iter().map(|run| fact(&run.facts, name)))
 }
 
-/// What all say; `None` where one says nothing or something else.
+/// The common value; `None` where one value is missing or different.
 fn agreed<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> Option<&'a str> {
     let first = values.next()??;
     values.all(|value| value == Some(first)).then_some(first)

@@ -1,40 +1,43 @@
-//! From repetitions to verdicts: a permutation test that holds for all questions together, and intervals by bootstrap.
+//! Computes verdicts from repetitions: a permutation test that holds for all questions together, and bootstrap intervals.
 //!
-//! A quantile of a run has no known distribution, and there are few runs, so nothing is taken from a table of the normal
-//! distribution but the power. The repetitions are dealt anew to the two sets, all questions of one repetition together, and
-//! a difference counts only when it is larger than the largest of any question in all but 5 % of these (Westfall and Young's
-//! step "max T", with each difference in units of its own standard error: Welch's t). So the chance that anything at all is
-//! called a difference where there is none is at most 5 %, however many CPUs and quantiles are asked about.
+//! A quantile of a run has no known distribution, and there are few runs. So only the power uses a table of the normal
+//! distribution.
+//!
+//! The test reassigns the repetitions to the two sets, all questions of one repetition together. A difference counts only
+//! when it is larger than the largest of any question in all but 5 % of these permutations (Westfall and Young's step "max
+//! T", with each difference in units of its own standard error: Welch's t). So the probability of any false difference is at
+//! most 5 %, however many CPUs and quantiles are compared.
 
 use crate::resampling::{Random, count, deals, each_deal, mean, taken, variance};
 use crate::verdict::Verdict::{Higher, Lower, NotShown};
 use serde::Serialize;
 
-/// The chance of calling something a difference where there is none, over all questions together.
+/// The probability of any false difference, over all questions together.
 pub const RISK: f64 = 0.05;
 
-/// All deals are tried when there are at most so many, else so many at random.
+/// Up to this number, all permutations are tried; otherwise this many at random.
 const DEALS: u64 = 5_000;
 
-/// So many sets are drawn for the intervals.
+/// Number of bootstrap sets for the intervals.
 const DRAWS: usize = 2_000;
 
-/// So many errors beyond what is called a difference, four of five are seen: 0.84 by the normal distribution, more because the
-/// error itself is estimated from few runs (`tests/suite/truth.rs` has 80 % and more with 6 to 10 runs).
+/// A true difference this many standard errors above the threshold is detected in four of five cases: 0.84 by the normal
+/// distribution, more because the error itself is estimated from few runs (`tests/suite/truth.rs` has 80 % and more with 6 to
+/// 10 runs).
 const FOUR_OF_FIVE: f64 = 1.2;
 
-/// Something that every repetition of both sets answered with a number.
+/// A question that every repetition of both sets answered with a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The answers of the first set, one for each repetition.
+    /// The answers of the first set, one per repetition.
     pub first: Vec<f64>,
-    /// Those of the other set.
+    /// The answers of the other set.
     pub other: Vec<f64>,
-    /// How far a number may be off because of how it was written down.
+    /// The possible error of a number because of its resolution in the file.
     pub resolution: f64,
 }
 
-/// What is said about one question.
+/// The verdict on one question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -42,7 +45,7 @@ pub enum Verdict {
     Lower,
     /// It is higher in the other set.
     Higher,
-    /// No difference was shown, which does not say that there is none.
+    /// No difference was shown; this does not prove that there is none.
     NotShown,
 }
 
@@ -51,25 +54,25 @@ pub enum Verdict {
 pub struct Answer {
     /// Mean over the repetitions of the first set.
     pub first_mean: f64,
-    /// Mean over those of the other.
+    /// Mean over the repetitions of the other set.
     pub other_mean: f64,
-    /// How much higher the other one is.
+    /// The other mean minus the first.
     pub difference: f64,
-    /// Where the true difference lies: the intervals of all questions hold together with 95 %.
+    /// The confidence interval of the true difference: the intervals of all questions hold together with 95 %.
     pub interval: [f64; 2],
-    /// The chance of such a difference, of any question, where there is none.
+    /// The probability of such a difference, in any question, where there is none.
     pub p: f64,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// A true difference of this size would be shown four times of five.
+    /// A true difference of this size would be shown in four of five cases.
     pub detectable: f64,
-    /// The part of it that more repetitions do not make smaller.
+    /// The part of it that more repetitions do not reduce.
     pub resolution: f64,
 }
 
 impl Answer {
-    /// How many times as many repetitions it takes to show a difference of that size four times of five; `None` where no number
-    /// is enough, because the values are not written down so finely.
+    /// The factor by which the repetitions must increase to show a difference of that size in four of five cases; `None`
+    /// where no number is enough, because the resolution of the values is too coarse.
     #[must_use]
     pub fn times_for(&self, size: f64) -> Option<f64> {
         let room = size - self.resolution;
@@ -77,20 +80,20 @@ impl Answer {
     }
 }
 
-/// So few repetitions cannot show anything.
+/// Too few repetitions to show anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{first} and {other} repetitions cannot show a difference: with 4 of each one can be shown")]
 pub struct TooFew {
     /// Repetitions of the first set.
     pub first: usize,
-    /// Of the other.
+    /// Repetitions of the other set.
     pub other: usize,
 }
 
-/// Judges all questions together. Each must have as many answers as the others.
+/// Judges all questions together. All must have the same number of answers.
 ///
 /// # Errors
-/// [`TooFew`] when even the most unlikely deal is not unlikely enough, or when the questions differ in their repetitions.
+/// [`TooFew`] when even the most unlikely permutation is too likely, or when the questions differ in their repetitions.
 pub fn judge(questions: &[Question]) -> Result<Vec<Answer>, TooFew> {
     let Some(question) = questions.first() else {
         return Ok(Vec::new());
@@ -98,7 +101,7 @@ pub fn judge(questions: &[Question]) -> Result<Vec<Answer>, TooFew> {
     let (first, other) = (question.first.len(), question.other.len());
     let too_few = TooFew { first, other };
     let is_even = |question: &Question| question.first.len() == first && question.other.len() == other;
-    // A deal and its mirror are equally far apart, where both sets have as many.
+    // With two sets of equal size, a permutation and its mirror are equally far apart.
     let twins = if first == other { 2.0 } else { 1.0 };
     let deals = deals(first, first + other);
     if first < 2 || other < 2 || twins / deals > RISK || !questions.iter().all(is_even) {
@@ -137,11 +140,12 @@ fn answer(question: &Question, seen: &Difference, p: f64, critical: f64) -> Answ
     }
 }
 
-/// The error is never taken for less than this part of what it usually is for the question. Numbers that are mostly the same
-/// (a gap of 10 ms in one run of five) would else be without any scatter in many a draw, and every difference infinitely large.
+/// Lower limit of the standard error, as a share of its usual value for the question. Without it, numbers that are mostly the
+/// same (a gap of 10 ms in one run of five) would have no variance in many draws, and every difference would be infinitely
+/// large.
 const LEAST_PART: f64 = 0.25;
 
-/// How much higher the mean of the other one is, and its standard error.
+/// The other mean minus the first, and its standard error.
 #[derive(Clone, Copy)]
 struct Difference {
     size: f64,
@@ -149,7 +153,7 @@ struct Difference {
 }
 
 impl Difference {
-    /// Welch's t, without its sign. Without any scatter every difference is infinitely many errors.
+    /// Welch's t, without its sign. Without any variance every difference is infinitely many errors.
     fn errors(self, usual: f64) -> f64 {
         match (self.size.abs(), self.error.max(LEAST_PART * usual)) {
             (0.0, _) => 0.0,
@@ -166,7 +170,7 @@ fn difference(first: &[f64], other: &[f64]) -> Difference {
     }
 }
 
-/// For every question the share of deals in which any question has as large a difference.
+/// For every question, the share of permutations in which any question has as large a difference.
 fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64> {
     let all: Vec<Vec<f64>> = questions
         .iter()
@@ -174,7 +178,7 @@ fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64>
         .collect();
     let first = questions.first().map_or(0, |of| of.first.len());
     let repetitions = all.first().map_or(0, Vec::len);
-    // The same for every deal, so whichever it is, no deal is favoured.
+    // The same for every permutation, so no permutation is favoured.
     let usual: Vec<f64> = all
         .iter()
         .map(|values| (variance(values) * (1.0 / first as f64 + 1.0 / (repetitions - first) as f64)).sqrt())
@@ -201,7 +205,7 @@ fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64>
     } else {
         let mut random = Random::new();
         let mut deal: Vec<usize> = (0..repetitions).collect();
-        // The deal that was seen is one of them.
+        // The observed assignment is one of the permutations.
         look(&deal);
         for _ in 1..DEALS {
             random.shuffle(&mut deal);
@@ -225,8 +229,8 @@ fn dealt(values: &[f64], deal: &[usize], first: usize) -> Difference {
     difference(&of(one), &of(two))
 }
 
-/// So many standard errors lie on both sides of a difference: what 95 % of the sets that are drawn from the repetitions
-/// themselves, all questions together, do not exceed.
+/// Half the width of the intervals, in standard errors: 95 % of the bootstrap sets do not exceed it, over all questions
+/// together.
 fn critical(questions: &[Question]) -> f64 {
     let centred = |values: &[f64]| -> Vec<f64> {
         let mean = mean(values);

@@ -1,56 +1,58 @@
-//! How a guest hands things out: frames on a serial port, which kernel messages may never reach but bytes may be lost on.
+//! Transfers data out of a guest in frames over a serial port. Kernel messages never appear on this port, but bytes may be
+//! lost.
 //!
-//! A frame is a header line `FRAME NAME LENGTH CRC32`, then exactly LENGTH bytes, then a newline. One whose checksum is wrong is
-//! never used.
+//! A frame is a header line `FRAME NAME LENGTH CRC32`, then exactly LENGTH bytes, then a newline. Frames with a wrong
+//! checksum are never used.
 
 const MARK: &[u8] = b"FRAME ";
 
-/// The longest body: a result of a day is shorter. What says to be longer is damaged.
+/// Maximum length of a body: the result of a whole day is shorter. A header with a larger length is damaged.
 pub const MOST_BYTES: usize = 64 << 20;
 
-/// The longest header: a name and two numbers.
+/// Maximum length of a header: a name and two numbers.
 const MOST_HEADER: usize = 256;
 
-/// What stands first in bytes that came from a port. The numbers say how many bytes it takes, with all before it.
+/// The first item in bytes from a port. The numbers count the bytes up to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First<'a> {
-    /// A whole frame.
+    /// A complete frame.
     Whole {
         /// Its name.
         name: &'a str,
-        /// What it holds.
+        /// Its body.
         body: &'a [u8],
-        /// Bytes until its end.
+        /// Bytes up to its end.
         end: usize,
     },
-    /// A header that is none, or a body with another checksum.
+    /// An invalid header, or a body with another checksum.
     Damaged {
-        /// Bytes that may be thrown away.
+        /// Bytes that can be discarded.
         end: usize,
     },
-    /// A frame whose end is still to come.
+    /// An incomplete frame.
     Begun {
         /// Bytes before it.
         start: usize,
     },
     /// No frame.
     Nothing {
-        /// Bytes that can belong to none.
+        /// Bytes that cannot be part of a frame.
         end: usize,
     },
 }
 
-/// What stands first in these bytes.
+/// Finds the first item in these bytes.
 #[must_use]
 pub fn first(bytes: &[u8]) -> First<'_> {
     let mut unlimited = usize::MAX;
     within(bytes, &mut unlimited)
 }
 
-/// As [`first`]. A damaged body takes its length from the credit; one that is longer than that counts as damaged unseen.
+/// As [`first`]. The length of a damaged body is subtracted from the credit. A body longer than the credit counts as damaged,
+/// unchecked.
 fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
     let Some(start) = bytes.windows(MARK.len()).position(|window| window == MARK) else {
-        // The mark itself may have come by half.
+        // The mark itself may be incomplete.
         return First::Nothing {
             end: bytes.len().saturating_sub(MARK.len() - 1),
         };
@@ -85,7 +87,7 @@ fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
     }
 }
 
-/// The bytes of one frame. The name is one word.
+/// Encodes one frame. The name is one word.
 #[must_use]
 pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = format!("\nFRAME {name} {} {:08x}\n", body.len(), crc32fast::hash(body)).into_bytes();
@@ -94,23 +96,23 @@ pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Frames that come piece by piece. What is done for them stays in proportion to the bytes that came, whatever these are.
+/// Decodes frames that arrive piece by piece. The work is proportional to the number of bytes, whatever they contain.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
-    /// Bytes at the begin that are done with.
+    /// Bytes at the start that are already processed.
     done: usize,
     damaged: usize,
-    /// Bytes that may still be summed up for bodies that turn out to be damaged.
+    /// Bytes that may still be checksummed for bodies that turn out to be damaged.
     credit: usize,
 }
 
-/// For each byte that comes so many may be summed up in vain. A body is damaged seldom; one that claims to hold many others would
-/// have each of them summed up again.
+/// Credit per received byte for checksums of damaged bodies. Damage is rare; a body that contains many headers would
+/// otherwise have each of them checksummed again.
 const VAIN: usize = 8;
 
 impl Frames {
-    /// More bytes of the port.
+    /// Adds bytes from the port.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.done);
         self.done = 0;
@@ -122,7 +124,7 @@ impl Frames {
             .min(most);
     }
 
-    /// The next whole frame: its name and what it holds. `None` until more has come.
+    /// The next complete frame: its name and its body. `None` until more bytes arrive.
     pub fn take(&mut self) -> Option<(String, Vec<u8>)> {
         loop {
             let rest = self.bytes.get(self.done..).unwrap_or_default();
@@ -144,14 +146,14 @@ impl Frames {
         }
     }
 
-    /// How many frames were damaged so far.
+    /// The number of damaged frames so far.
     #[must_use]
     pub fn damaged(&self) -> usize {
         self.damaged
     }
 }
 
-/// Name, length and checksum of a header line.
+/// Parses name, length and checksum of a header line.
 fn header(line: &[u8]) -> Option<(&str, usize, u32)> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ').skip(1);
@@ -189,7 +191,7 @@ mod tests {
         }
     }
 
-    /// Headers in a body that is damaged, each of which claims a long body of its own: the work is in proportion to the bytes.
+    /// A damaged body contains headers, each with a long body of its own: the work stays proportional to the bytes.
     #[test]
     fn a_stream_of_false_headers_is_summed_up_a_few_times_only() {
         let header = format!("FRAME x {} 00000000\n", 1 << 20);
@@ -204,14 +206,14 @@ mod tests {
             "{} of {before}: more was summed up in vain",
             frames.credit
         );
-        // What follows is still taken.
+        // The next frame is still decoded.
         frames.push(&[b'.'; 1 << 20]);
         frames.push(&framed("good", b"text"));
         let found: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
         assert_eq!(found, [("good".to_owned(), b"text".to_vec())]);
     }
 
-    /// Each byte is looked at once, not once for each mark before it.
+    /// Each byte is scanned once, not once for each mark before it.
     #[test]
     fn a_stream_of_marks_alone_is_read_through() {
         let mut frames = Frames::default();
@@ -233,7 +235,7 @@ mod tests {
             bad[place] ^= 0x10;
             frames.push(&bad);
             let mut found: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
-            // The newline before a frame is no part of it, and its name has no checksum.
+            // The newline before a frame is not part of it, and its name has no checksum.
             found.retain(|(name, body)| place != 0 && name == "good" && body == b"text");
             assert!(found.is_empty(), "{place}: {found:?}");
         }

@@ -1,12 +1,12 @@
-//! What the image of a kernel says of itself, so that a file that is none is refused before anything is started.
+//! Reads the version from a kernel image, so that a file that is not a kernel image is refused before anything starts.
 
-/// So much of an image is looked at: the set-up code is never longer (`Documentation/arch/x86/boot.rst`).
+/// Bytes of an image that are read: the setup code is never longer (`Documentation/arch/x86/boot.rst`).
 pub const HEAD_BYTES: u64 = 64 << 10;
 
-/// A file that is no image of a kernel.
+/// Why a file is not a usable kernel image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// Something else.
+    /// Not a kernel image.
     #[error("it is no bzImage of x86: the mark HdrS is not at 0x202")]
     NoImage,
     /// An image without a version.
@@ -17,7 +17,7 @@ pub enum ImageError {
 /// The release of an x86 image (`uname -r`), from its first [`HEAD_BYTES`].
 ///
 /// # Errors
-/// It is no image, or one before 2.02 of the boot protocol (Linux 2.4).
+/// It is not a kernel image, or its boot protocol is older than 2.02 (Linux 2.4).
 pub fn release(head: &[u8]) -> Result<String, ImageError> {
     if head.get(0x202..0x206) != Some(b"HdrS") {
         return Err(ImageError::NoImage);

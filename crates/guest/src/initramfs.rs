@@ -1,6 +1,6 @@
-//! The `newc` cpio format, as the kernel unpacks it (`Documentation/driver-api/early-userspace/buffer-format.rst`).
+//! Writes the `newc` cpio format, as the kernel unpacks it (`Documentation/driver-api/early-userspace/buffer-format.rst`).
 
-/// An archive under construction. Owner is root, times are 0, so equal content gives equal bytes.
+/// An archive under construction. The owner is root and times are 0, so equal content gives equal bytes.
 #[derive(Default)]
 pub struct Archive {
     bytes: Vec<u8>,
@@ -8,7 +8,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds a directory. Parents have to be added first.
+    /// Adds a directory. Its parents must be added first.
     pub fn dir(&mut self, path: &str) {
         self.entry(path, 0o040_755, &[]);
     }
@@ -18,7 +18,7 @@ impl Archive {
         self.entry(path, 0o100_755, content);
     }
 
-    /// Adds a file that is no program.
+    /// Adds a file that is not executable.
     pub fn file(&mut self, path: &str, content: &[u8]) {
         self.entry(path, 0o100_644, content);
     }
@@ -28,7 +28,7 @@ impl Archive {
         self.entry(path, 0o120_777, target.as_bytes());
     }
 
-    /// The finished archive, padded to whole blocks of 512 bytes.
+    /// The finished archive, padded to blocks of 512 bytes.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.entry("TRAILER!!!", 0, &[]);

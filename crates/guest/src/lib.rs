@@ -1,5 +1,5 @@
-//! A virtual machine as data: the archive that its kernel unpacks, what QEMU is started with, what a kernel's image says of
-//! itself, and the frames in which a guest hands things out.
+//! A virtual machine as data: its initramfs, the command line of QEMU, the version of a kernel image, and the frames that
+//! transfer data out of a guest.
 
 pub mod frames;
 pub mod image;

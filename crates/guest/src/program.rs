@@ -1,12 +1,12 @@
-//! Whether a program can be the only file of a guest: one that needs a loader or libraries finds none there.
+//! Checks whether a program can be the only file of a guest: a loader and libraries would be missing there.
 
 /// Why a program cannot run in a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// Something else, or of another processor.
+    /// Not an x86-64 program.
     #[error("it is no program for x86-64")]
     NoProgram,
-    /// One that is linked dynamically.
+    /// A dynamically linked program.
     #[error("it is not static: it needs {0}")]
     NotStatic(String),
 }
@@ -14,10 +14,10 @@ pub enum ProgramError {
 /// `PT_INTERP` of ELF.
 const INTERPRETER: u32 = 3;
 
-/// Makes sure that this is a static program for x86-64 (ELF, System V ABI).
+/// Checks that this is a static program for x86-64 (ELF, System V ABI).
 ///
 /// # Errors
-/// Why it is none.
+/// Why it is not one.
 pub fn check(bytes: &[u8]) -> Result<(), ProgramError> {
     let is_elf64 = bytes.starts_with(b"\x7fELF\x02\x01");
     if !is_elf64 || half(bytes, 18) != Some(62) {
@@ -58,7 +58,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
 
 fn long(bytes: &[u8], at: usize) -> Option<usize> {
     let value = u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?);
-    // Nothing that lies beyond is looked at, and sums with it must not overflow.
+    // Offsets beyond the end are ignored, and sums with them must not overflow.
     usize::try_from(value).ok().filter(|value| *value < 1 << 40)
 }
 

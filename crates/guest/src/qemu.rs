@@ -1,5 +1,7 @@
-//! What QEMU is started with. A guest has two serial ports, for which every kernel has a driver built in: its console, and the
-//! port on which it hands things out, which is the standard output of QEMU.
+//! Builds the command lines of QEMU.
+//!
+//! A guest has two serial ports, for which every kernel has a built-in driver: its console, and the port for frames. The port
+//! for frames is the standard output of QEMU.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -7,23 +9,23 @@ use std::path::Path;
 /// The program.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 
-/// The port for frames, as the guest names it.
+/// The device of the port for frames in the guest.
 pub const PORT: &str = "/dev/ttyS1";
 
-/// The most CPUs of a guest: so many `-M q35` has.
+/// Maximum number of CPUs of a guest: the limit of `-M q35`.
 pub const MOST_CPUS: u32 = 255;
 
-/// Who is the processor.
+/// How the guest's processor is provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The machine's own.
+    /// By the machine's own processor.
     Kvm,
-    /// A program that emulates one: what is done and counted is real, times mean nothing.
+    /// By emulation: actions and counts are real, times are meaningless.
     Tcg,
 }
 
 impl Accelerator {
-    /// As QEMU spells it.
+    /// QEMU's name for it.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -43,7 +45,7 @@ impl Accelerator {
     }
 }
 
-/// The sizes of a guest.
+/// The size of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// CPUs: 1 to [`MOST_CPUS`], cores of one package.
@@ -57,20 +59,20 @@ pub struct Sizes {
 pub struct Files<'a> {
     /// The kernel's image.
     pub kernel: &'a Path,
-    /// What it unpacks.
+    /// The initramfs.
     pub initramfs: &'a Path,
-    /// Where its console goes.
+    /// The file for its console output.
     pub console: &'a Path,
 }
 
-/// What starts a guest. It ends where it would start anew.
+/// The command that starts a guest. QEMU exits where the guest would reboot.
 #[must_use]
 pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) -> Vec<OsString> {
     let mut words = sized(accelerator, sizes);
     let mut option = |name: &str, value: OsString| words.extend([OsString::from(name), value]);
     let of_file = |what: &str, path: &Path| {
         let mut word = OsString::from(what);
-        // A comma ends a value; two are one.
+        // A comma ends a value; two commas are a literal one.
         word.push(path.to_string_lossy().replace(',', ",,"));
         word
     };
@@ -85,7 +87,7 @@ pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) 
     words
 }
 
-/// What shows whether a guest can be started so: one that is told to end before its first instruction. It reads [`QUIT`].
+/// The command that checks whether such a guest can start: QEMU quits before its first instruction. It reads [`QUIT`].
 #[must_use]
 pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
     let mut words = machine(accelerator);
@@ -93,7 +95,7 @@ pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
     words
 }
 
-/// What shows whether a kernel runs at all: its console is the standard output, and it has nothing to do.
+/// The command that checks whether a kernel runs at all: its console is the standard output, and it has nothing to do.
 #[must_use]
 pub fn first_word(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Vec<OsString> {
     let mut words = sized(accelerator, sizes);
@@ -103,15 +105,15 @@ pub fn first_word(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Vec<
     words
 }
 
-/// What ends a [`trial`], with status 0 where it could begin.
+/// The input that ends a [`trial`], with status 0 where it could start.
 pub const QUIT: &[u8] = b"quit\n";
 
-/// The kernel's line: the words of the study behind ours.
+/// The kernel's command line: our words, then those of the study.
 #[must_use]
 pub fn line(accelerator: Accelerator, words: &[String]) -> String {
     let mut line = vec!["console=ttyS0", "panic=-1", "oops=panic"];
     if accelerator == Accelerator::Tcg {
-        // Some kernels measure the emulated one against a clock that stands still while the host is busy, and give it up.
+        // Some kernels compare the emulated clock with one that stops while the host is busy, and then disable it.
         line.push("tsc=reliable");
     }
     line.extend(words.iter().map(String::as_str));

@@ -1,29 +1,30 @@
-//! A study on another machine, as text: who that is, what its shell is told, and whether a program is one for its processor.
+//! Runs a study on another machine over ssh: checks the host name, builds the shell commands, and checks the program's
+//! architecture.
 
-/// Triples of the static programs that `make dist` builds, with what `uname -m` calls their processors, the number that ELF has
-/// for them (`e_machine`, elf(5)), and their name here.
+/// Triples of the static programs that `make dist` builds, with the processor name of `uname -m`, the ELF machine number
+/// (`e_machine`, elf(5)), and our name for the processor.
 const PROCESSORS: &[(&[&str], u16, &str)] = &[
     (&["x86_64"], 62, "x86_64-unknown-linux-musl"),
     (&["aarch64"], 183, "aarch64-unknown-linux-musl"),
     (&["armv7l", "armv8l"], 40, "armv7-unknown-linux-musleabihf"),
 ];
 
-/// A shell's words say with these that they are meant for us, whatever a login prints beside.
+/// Marks our lines in the shell's output, because a login may print other text.
 const MARK: &str = "quietcore-board";
 
-/// The name of the program in its directory there.
+/// The name of the program in the remote directory.
 const PROGRAM: &str = "quietcore";
 
-/// The words of the program there: what follows a study and hands out its results.
+/// The arguments of the remote program: it follows a study and sends its results.
 pub const FOLLOW: [&str; 3] = ["study", "on-board", "follow"];
 
-/// And what runs it.
+/// The arguments of the remote program that runs the study.
 pub const CONDUCT: [&str; 3] = ["study", "on-board", "conduct"];
 
-/// Makes sure that this can be the name of a machine for ssh: `HOST`, `USER@HOST` or an alias of its configuration.
+/// Checks that this is a valid host for ssh: `HOST`, `USER@HOST` or an alias of its configuration.
 ///
 /// # Errors
-/// Why not. What begins with `-` would be an option of ssh.
+/// Why the name is invalid. ssh would take a name that starts with `-` as an option.
 pub fn check_host(host: &str) -> Result<(), &'static str> {
     match host {
         "" => Err("it is empty"),
@@ -39,30 +40,30 @@ pub fn check_host(host: &str) -> Result<(), &'static str> {
     }
 }
 
-/// One word of a POSIX shell.
+/// Quotes one word for a POSIX shell.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A directory on the other machine, and what its shell is told about it.
+/// A directory on the other machine, and the shell commands for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct There {
-    /// In which directory; `None` is the one that a login begins in.
+    /// The parent directory; `None` is the directory in which a login starts.
     pub above: Option<String>,
     /// Its own name: a word of letters, digits, dots and dashes.
     pub name: String,
 }
 
 impl There {
-    /// It for people.
+    /// The path for display.
     #[must_use]
     pub fn text(&self) -> String {
         let above = self.above.as_deref().unwrap_or("~");
         format!("{}/{}", above.trim_end_matches('/'), self.name)
     }
 
-    /// Asks for the processor, and whether there is a program already; [`Seen::of`] reads the answer.
+    /// Queries the processor, and whether the program exists; [`Seen::of`] parses the output.
     #[must_use]
     pub fn look(&self) -> String {
         let program = quoted(&format!("{}/{PROGRAM}", self.name));
@@ -71,7 +72,7 @@ impl There {
         ))
     }
 
-    /// Takes a program of so many bytes from standard input. What came by half never has the program's name.
+    /// Copies a program of this many bytes from standard input. An incomplete copy never gets the program's name.
     #[must_use]
     pub fn copy(&self, bytes: usize) -> String {
         let (dir, part) = (
@@ -85,20 +86,20 @@ impl There {
         ))
     }
 
-    /// Runs the program that follows the study there. The shell stays: of a program that a signal ended ssh says nothing.
+    /// Runs the program that follows the study. The shell stays: ssh reports nothing about a program that a signal ended.
     #[must_use]
     pub fn follow(&self) -> String {
         let program = quoted(&format!("./{}/{PROGRAM}", self.name));
         self.line(&format!("{program} {}; exit $?", FOLLOW.join(" ")))
     }
 
-    /// Removes the directory with all that is in it.
+    /// Removes the directory and its content.
     #[must_use]
     pub fn remove(&self) -> String {
         self.line(&format!("rm -rf {}", quoted(&self.name)))
     }
 
-    /// A command for whatever shell a login has there: one word in single quotes is the same in all of them.
+    /// A command that works in any login shell: all of them read one single-quoted word in the same way.
     fn line(&self, script: &str) -> String {
         let script = match &self.above {
             Some(above) => format!("cd {} || exit 1; {script}", quoted(&rooted(above))),
@@ -108,7 +109,7 @@ impl There {
     }
 }
 
-/// A path that `cd` takes for no option.
+/// A path that `cd` does not read as an option.
 fn rooted(path: &str) -> String {
     match path.starts_with('-') {
         true => format!("./{path}"),
@@ -116,17 +117,17 @@ fn rooted(path: &str) -> String {
     }
 }
 
-/// What a first look at the other machine shows.
+/// The state of the other machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// What `uname -m` calls its processor.
+    /// The processor name of `uname -m`.
     pub processor: String,
-    /// Whether a program of ours is there.
+    /// Whether our program is installed there.
     pub has_program: bool,
 }
 
 impl Seen {
-    /// From what [`There::look`] made it say; `None` where that is not in it.
+    /// Parses the output of [`There::look`]; `None` where it is missing.
     #[must_use]
     pub fn of(said: &str) -> Option<Seen> {
         let line = said
@@ -143,23 +144,23 @@ impl Seen {
 /// Why a program cannot run on a processor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongProgram {
-    /// There is none for it.
+    /// No build exists for the processor.
     #[error("quietcore is not built for {0}")]
     NoTarget(String),
-    /// It is for another one.
+    /// The program is for another processor.
     #[error("it is no program for {processor}; one for that is built as {target}")]
     Other {
-        /// What `uname -m` said.
+        /// The output of `uname -m`.
         processor: String,
-        /// The triple that it takes.
+        /// The triple that the processor needs.
         target: &'static str,
     },
 }
 
-/// Makes sure that a program (ELF) runs on a processor, as `uname -m` calls that.
+/// Checks that an ELF program runs on a processor, given as `uname -m` prints it.
 ///
 /// # Errors
-/// Why not, with what is needed.
+/// Why it cannot run, and which build is needed.
 pub fn check_program(program: &[u8], processor: &str) -> Result<(), WrongProgram> {
     let known = PROCESSORS.iter().find(|(names, ..)| names.contains(&processor));
     let Some((_, number, target)) = known else {
@@ -174,7 +175,7 @@ pub fn check_program(program: &[u8], processor: &str) -> Result<(), WrongProgram
     }
 }
 
-/// The triples that there are, for people.
+/// The supported triples, for display.
 #[must_use]
 pub fn targets() -> String {
     let names: Vec<&str> = PROCESSORS.iter().map(|(.., target)| *target).collect();

@@ -1,30 +1,30 @@
-//! The machine as it came up, and whether that is what a boot of the study needs.
+//! Checks whether the running machine has the boot line and the kernel that a boot of the study needs.
 
 use crate::{Boot, Study};
 use machine::CpuSet;
 use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
 use std::time::Duration;
 
-/// The machine as it came up.
+/// The state of the running machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Here<'a> {
-    /// Its boot; `None` is never taken for one that was noted.
+    /// Its boot ID; `None` never equals a recorded one.
     pub boot_id: Option<&'a str>,
     /// Its boot line.
     pub line: &'a str,
-    /// The release of its kernel; `None` is never taken for one that a boot wants.
+    /// The release of its kernel; `None` never matches a required release.
     pub release: Option<&'a str>,
-    /// The release that ran when the study began: that of boots that name no kernel. `None` where every boot names one.
+    /// The release that ran when the study started. Boots without a kernel name use it. `None` where every boot names one.
     pub own_kernel: Option<&'a str>,
     /// CPUs that are measured.
     pub cpus: &'a CpuSet,
-    /// How long ago the study began, restarts included.
+    /// Time since the study started, restarts included.
     pub under_way_for: Duration,
 }
 
 impl Study {
-    /// Why a machine with this line is not booted as a boot of the study wants it: a word is missing, or one is there that
-    /// only other boots have. `None` where it is.
+    /// Why this boot line does not fit a boot of the study: a word is missing, or a word is present that only other boots
+    /// have. `None` where it fits.
     #[must_use]
     pub fn wrong_line(&self, boot: usize, cpus: &CpuSet, line: &str) -> Option<String> {
         let wanted = self.boots.get(boot)?.words_for(cpus);
@@ -44,14 +44,16 @@ impl Study {
         ))
     }
 
-    /// Why a machine is not booted as a boot of the study wants it: its line, then its kernel. `None` where it is.
+    /// Why the running machine does not fit a boot of the study; checks the line first, then the kernel. `None` where it
+    /// fits.
     #[must_use]
     pub fn wrong_boot(&self, boot: usize, here: &Here) -> Option<String> {
         let line = self.wrong_line(boot, here.cpus, here.line);
         line.or_else(|| self.wrong_kernel(boot, here.own_kernel, here.release))
     }
 
-    /// Why a running kernel is not that of a boot. One that names none has the machine's own, where that is known.
+    /// Why the running kernel is not the kernel of a boot. A boot without a kernel name needs the machine's own, where it is
+    /// known.
     fn wrong_kernel(&self, boot: usize, own: Option<&str>, running: Option<&str>) -> Option<String> {
         let named = self.boots.get(boot)?.kernel.as_deref();
         let wanted = named.or(own)?;
@@ -64,7 +66,8 @@ impl Study {
         }
     }
 
-    /// Whether a release is what another boot of the study names, and not this one: then a result of it is that of other cells.
+    /// Whether another boot of the study names this release and this boot does not. A result would then belong to other
+    /// cells.
     #[must_use]
     pub fn is_kernel_of_another(&self, boot: usize, release: &str) -> bool {
         let is_named = |boot: &Boot| boot.kernel.as_deref() == Some(release);

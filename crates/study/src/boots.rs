@@ -1,4 +1,4 @@
-//! Boots: what cells need of the boot line and of the kernel, and the axes `preemption` and `kernel`.
+//! What cells need of the boot line and of the kernel, and the axes `preemption` and `kernel`.
 
 use crate::document::{Axes, Context, StudyError};
 use crate::levels::levels;
@@ -6,26 +6,26 @@ use machine::CpuSet;
 use machine::cmdline::{Parameter, same_name};
 use toml::Spanned;
 
-/// What stands for the measured CPUs in a word.
+/// The placeholder for the measured CPUs in a word.
 pub(crate) const CPUS: &str = "{cpus}";
 
-/// Models that `preempt=` knows; `lazy` from 6.13 on (`kernel/sched/core.c`, `sched_dynamic_mode`).
+/// Models that `preempt=` accepts; `lazy` since 6.13 (`kernel/sched/core.c`, `sched_dynamic_mode`).
 const MODELS: [&str; 4] = ["none", "voluntary", "full", "lazy"];
 
-/// So many letters may the name of a kernel have in the names of directories.
+/// Maximum length of a kernel's name in the names of directories.
 const LONGEST_KERNEL: usize = 60;
 
 /// A boot of the machine that some cells need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Boot {
-    /// Words that the line has beside those of the machine; `{cpus}` stands for the measured CPUs.
+    /// Words that it adds to the boot line of the machine; `{cpus}` is replaced by the measured CPUs.
     pub words: Vec<String>,
-    /// The release or the path of a kernel; `None` is the kernel that the machine has.
+    /// The release or the path of a kernel; `None` is the kernel of the machine.
     pub kernel: Option<String>,
 }
 
 impl Boot {
-    /// Whether it is that of the machine as it is.
+    /// Whether it needs no change of the boot line or of the kernel.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.words.is_empty() && self.kernel.is_none()
@@ -38,7 +38,7 @@ impl Boot {
         self.words.iter().map(|word| word.replace(CPUS, &cpus)).collect()
     }
 
-    /// It for people.
+    /// A description for display.
     #[must_use]
     pub fn text(&self, cpus: &CpuSet) -> String {
         let words = match self.words.is_empty() {
@@ -52,7 +52,7 @@ impl Boot {
     }
 }
 
-/// Whether a level of the axis `kernel` is the path of an image, and not a release.
+/// Whether a level of the axis `kernel` is the path of an image, not a release.
 #[must_use]
 pub fn is_image(kernel: &str) -> bool {
     kernel.contains('/')
@@ -60,13 +60,13 @@ pub fn is_image(kernel: &str) -> bool {
 
 /// A level of the axis `kernel`.
 pub(crate) struct Kernel {
-    /// As it was written.
+    /// As written in the file.
     pub text: String,
-    /// As a part of a directory's name.
+    /// As part of a directory name.
     pub name: String,
 }
 
-/// The levels of the axis `preemption`; none where it is not there.
+/// The levels of the axis `preemption`; empty where the axis is missing.
 pub(crate) fn preemptions(axes: &Axes, context: &Context) -> Result<Vec<String>, StudyError> {
     let Some(said) = &axes.preemption else {
         return Ok(Vec::new());
@@ -99,7 +99,7 @@ pub(crate) fn preemptions(axes: &Axes, context: &Context) -> Result<Vec<String>,
     Ok(levels.into_iter().map(|(word, _)| word).collect())
 }
 
-/// The levels of the axis `kernel`; none where it is not there.
+/// The levels of the axis `kernel`; empty where the axis is missing.
 pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, StudyError> {
     let Some(said) = &axes.kernel else {
         return Ok(Vec::new());
@@ -107,7 +107,7 @@ pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, Stu
     let mut kernels: Vec<Kernel> = Vec::new();
     for (text, line) in levels(Some(said), "kernel", "the one of the machine", context)? {
         let file = text.rsplit('/').next().unwrap_or_default();
-        // `-` stands between the levels in the name of a cell.
+        // `-` separates the levels in the name of a cell.
         let plain = |letter: char| {
             if letter.is_ascii_alphanumeric() || ".+".contains(letter) {
                 letter
@@ -133,7 +133,7 @@ pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, Stu
     Ok(kernels)
 }
 
-/// The words that an isolation has on the boot line.
+/// The words that an isolation needs on the boot line.
 pub(crate) fn boot_words(said: &[Spanned<String>], context: &Context) -> Result<Vec<String>, StudyError> {
     let mut found: Vec<String> = Vec::new();
     for word in said {

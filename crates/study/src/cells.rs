@@ -1,4 +1,4 @@
-//! Cells: every combination of one level of each axis, and which of them are worth comparing.
+//! Builds the cells, one for every combination of levels, and selects the pairs that are worth comparing.
 
 use crate::boots::{Boot, Kernel, kernels, preemptions};
 use crate::document::{Axes, Context, StudyError};
@@ -8,48 +8,48 @@ use crate::loads::different_loads;
 use measure::load::LoadKind;
 use plan::Intent;
 
-/// So many cells may a study have.
+/// Maximum number of cells of a study.
 pub const MOST_CELLS: usize = 256;
 
-/// So many runs: repetitions of all cells.
+/// Maximum number of runs: repetitions of all cells.
 pub const MOST_RUNS: usize = 10_000;
 
-/// One thing that differs between cells.
+/// An axis: one property that differs between cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
     /// `isolation`, `load`, the name of a knob, `preemption` or `kernel`.
     pub name: String,
-    /// The words of its levels, each once.
+    /// Its levels, without duplicates.
     pub levels: Vec<String>,
 }
 
 /// One combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// Its name, which is that of its directory: the levels with `-` between them, which no level holds.
+    /// Its name and that of its directory: the levels joined by `-`, which no level contains.
     pub name: String,
-    /// The place of its level in each axis, in the order of [`crate::Study::axes`].
+    /// The index of its level in each axis, in the order of [`crate::Study::axes`].
     pub levels: Vec<usize>,
     /// What is applied, without CPUs; `None` where nothing is.
     pub intent: Option<Intent>,
-    /// The load that runs beside the measurement; nothing when idle.
+    /// The load during the measurement; empty when idle.
     pub load: Vec<LoadKind>,
-    /// The place in [`crate::Study::boots`] of the boot in which it is measured.
+    /// The index in [`crate::Study::boots`] of the boot in which it is measured.
     pub boot: usize,
 }
 
-/// Two cells that differ in one axis alone.
+/// Two cells that differ in one axis only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The place of that axis.
+    /// The index of that axis.
     pub axis: usize,
-    /// The place of the cell with the earlier level.
+    /// The index of the cell with the earlier level.
     pub first: usize,
-    /// That of the other one.
+    /// The index of the other cell.
     pub other: usize,
 }
 
-/// Every two cells that differ in one axis alone: by axis, then in the order of the cells.
+/// All pairs of cells that differ in one axis only: by axis, then in the order of the cells.
 #[must_use]
 pub fn pairs(axes: &[Axis], cells: &[Cell]) -> Vec<Pair> {
     let mut found = Vec::new();
@@ -72,14 +72,14 @@ pub fn pairs(axes: &[Axis], cells: &[Cell]) -> Vec<Pair> {
     found
 }
 
-/// The axes, their product, and the boots in which that is measured.
+/// The axes, their product, and the boots in which the cells are measured.
 pub(crate) struct Product {
     pub axes: Vec<Axis>,
     pub cells: Vec<Cell>,
     pub boots: Vec<Boot>,
 }
 
-/// Makes it. The axes that need a boot of their own stand last, and only where the file has them.
+/// Builds the product. Axes that need their own boot come last, and only where the file has them.
 pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyError> {
     unused(axes, context)?;
     let isolations = levels(axes.isolation.as_ref(), "isolation", "none", context)?;
@@ -118,7 +118,7 @@ pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyEr
     let mut known: Vec<(usize, Method)> = Vec::new();
     for (place, (word, line)) in isolations.iter().enumerate() {
         for setting in 0..settings {
-            // The first knob is the slowest, as everywhere in the product.
+            // The first knob varies slowest, as everywhere in the product.
             let is_on = |knob: usize| setting >> (knobs.len() - 1 - knob) & 1 == 1;
             let method = method(word, *line, &knobs, &is_on, context)?;
             if let Some((same, _)) = known
@@ -156,7 +156,7 @@ pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyEr
 }
 
 impl Product {
-    /// A cell under every preemption and kernel.
+    /// Adds a cell for every preemption model and kernel.
     fn add(&mut self, cell: &Cell, words: &[String], preemptions: &[String], kernels: &[Kernel]) {
         for (preemption_place, preemption) in or_none(preemptions) {
             for (kernel_place, kernel) in or_none(kernels) {
@@ -186,7 +186,7 @@ impl Product {
     }
 }
 
-/// The levels of an axis with their places; one nothing where the file has no such axis.
+/// The levels of an axis with their indexes; a single `None` where the file has no such axis.
 fn or_none<T>(levels: &[T]) -> Vec<(usize, Option<&T>)> {
     match levels {
         [] => vec![(0, None)],
@@ -205,7 +205,7 @@ fn axis(name: &str, levels: impl IntoIterator<Item = String>) -> Axis {
     }
 }
 
-/// How many settings the knobs have, where all cells together are neither one nor too many.
+/// The number of settings of the knobs. Refuses fewer than two cells and too many.
 fn countable(lengths: &[usize], knobs: usize) -> Result<usize, StudyError> {
     let settings = u32::try_from(knobs)
         .ok()

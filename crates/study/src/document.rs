@@ -1,4 +1,4 @@
-//! `study.toml` as a document: its tables, the lines of their values, and what is wrong with one of them.
+//! Parses `study.toml` as a document: its tables, the line numbers of their values, and its errors.
 
 use machine::parse_duration;
 use serde::Deserialize;
@@ -7,18 +7,18 @@ use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
 
-/// The longest file that is read.
+/// Maximum size of a study file.
 pub const MOST_BYTES: u64 = 64 << 10;
 
 const KEYS: &str = "a study has repetitions, seed, budget, cool_down, cool_to_c, load_on; [measure] with what, cpus, for, policy, interval; \
                     [axes] with isolation, load, knob, preemption, kernel; [isolation.NAME] with profile, with, without, boot; and [[which_knob]] with knob, alone, \
                     in_plan, needs, along";
 
-/// What is wrong with a study file.
+/// An error in a study file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{what}", place(*line))]
 pub struct StudyError {
-    /// Where, from 1; 0 for the file as a whole.
+    /// Line number, from 1; 0 for the file as a whole.
     pub line: usize,
     /// What is wrong there.
     pub what: String,
@@ -28,7 +28,7 @@ pub struct StudyError {
 
 impl StudyError {
     pub(crate) fn new(line: usize, what: impl Into<String>, next: impl Into<String>) -> StudyError {
-        // Texts of the file are repeated here; a terminal must not obey them.
+        // The message repeats text from the file; a terminal must not interpret its escape sequences.
         let plain = |text: String| text.replace(char::is_control, "?");
         StudyError {
             line,
@@ -45,7 +45,7 @@ fn place(line: usize) -> String {
     }
 }
 
-/// A text of the file that only the machine can judge, with its line.
+/// A text of the file that can only be checked on the machine, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
     /// The text.
@@ -54,7 +54,7 @@ pub struct SourceText {
     pub line: usize,
 }
 
-/// What a run measures: the word behind `measure`.
+/// What a run measures: the value of `measure`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum What {
@@ -82,14 +82,14 @@ impl What {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LoadPlace {
-    /// On every CPU that a program which nobody pinned may use: isolation keeps it away from the measured ones.
+    /// On every CPU that an unpinned program may use: isolation keeps the load off the measured CPUs.
     #[default]
     Everywhere,
     /// Never on the measured CPUs, isolated or not.
     Others,
 }
 
-/// The file as TOML has it, before it is checked.
+/// The parsed TOML, not yet checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Document {
@@ -131,7 +131,7 @@ pub(crate) struct Axes {
     pub kernel: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
-/// An isolation that the file gives a name.
+/// A named isolation of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Isolation {
@@ -154,14 +154,14 @@ pub(crate) enum Partition {
     Strict,
 }
 
-/// What the parts of a file are read with: its text for the lines, and the isolations that it names.
+/// Context for reading parts of a file: its text, for line numbers, and its named isolations.
 pub(crate) struct Context<'a> {
     pub text: &'a str,
     pub isolations: &'a BTreeMap<Spanned<String>, Isolation>,
 }
 
 impl Context<'_> {
-    /// The line, from 1, in which a span of bytes begins.
+    /// The line, from 1, at which a byte span starts.
     pub fn line(&self, span: &Range<usize>) -> usize {
         let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
         before.iter().filter(|&&byte| byte == b'\n').count() + 1
@@ -175,7 +175,7 @@ impl Context<'_> {
         }
     }
 
-    /// A time, as [`parse_duration`] reads it.
+    /// A duration, as [`parse_duration`] reads it.
     pub fn duration(&self, value: &Spanned<String>) -> Result<Duration, StudyError> {
         parse_duration(value.get_ref()).map_err(|why| {
             StudyError::new(
@@ -187,7 +187,7 @@ impl Context<'_> {
     }
 }
 
-/// A table `[[which_knob]]`, whose pairs are names of isolations.
+/// A table `[[which_knob]]`; its pairs are names of isolations.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct QuestionTable {
@@ -201,10 +201,10 @@ pub(crate) struct QuestionTable {
 }
 
 impl Document {
-    /// Reads the tables of a file, and gives its text for the lines of later errors.
+    /// Reads the tables of a file, and returns its text for line numbers in later errors.
     ///
     /// # Errors
-    /// The file is too long, no UTF-8 text, or not what [`KEYS`] says.
+    /// The file is too long, not UTF-8, or does not match [`KEYS`].
     pub fn parse(bytes: &[u8]) -> Result<(Document, &str), StudyError> {
         if bytes.len() as u64 > MOST_BYTES {
             let what = format!("the file has more than {MOST_BYTES} bytes");

@@ -1,14 +1,14 @@
-//! What is measured in each cell, in the words of the file: the head of every study that is written for the user.
+//! The measurement of each cell, as text of the file: the head of every study that is generated for the user.
 
 use crate::document::What;
 use std::fmt::Write as _;
 
-/// What is measured in each cell, in the words of the file. They are judged when the file is read.
+/// The measurement of each cell, as text of the file. The values are checked when the file is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Experiment {
     /// Latency, noise, or both.
     pub what: What,
-    /// An expression for the CPUs.
+    /// A CPU expression.
     pub cpus: String,
     /// How long a run measures.
     pub each: String,
@@ -16,29 +16,29 @@ pub struct Experiment {
     pub policy: Option<String>,
     /// The period of the wake-ups.
     pub interval: Option<String>,
-    /// What runs beside it.
+    /// The load during the measurement.
     pub load: Load,
-    /// How often each cell is run.
+    /// The number of runs of each cell.
     pub repetitions: usize,
-    /// From which the order is drawn.
+    /// The seed of the random order.
     pub seed: u64,
-    /// The longest time that one call may take.
+    /// Maximum duration of one call.
     pub budget: Option<String>,
-    /// How long the machine is left alone before each run.
+    /// Idle time before each run.
     pub cool_down: String,
 }
 
-/// A load and where it runs, in the words of the file.
+/// A load and where it runs, as text of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// `idle`, or kinds with `+` between them.
+    /// `idle`, or kinds joined by `+`.
     pub kinds: String,
     /// `everywhere` or `others`.
     pub place: &'static str,
 }
 
 impl Experiment {
-    /// The file until its axes. Who made it, and what its levels mean, stands on top.
+    /// The file up to its axes. It starts with a comment that says which program made it and what its levels mean.
     pub(crate) fn head(&self, about: &str) -> String {
         let mut text = format!("# {about}\n");
         let _ = writeln!(text, "repetitions = {}\nseed = {}", self.repetitions, self.seed);

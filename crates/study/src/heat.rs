@@ -1,11 +1,13 @@
-//! How warm the machine was while a cell ran: what may be the reason of a difference that its axis is credited with. A processor
-//! that becomes too hot lowers its clock.
+//! Compares how hot the machine was while cells ran.
+//!
+//! A processor that becomes too hot lowers its clock, so heat may be the true reason of a difference that is attributed to an
+//! axis.
 
 use machine::temperatures::Temperature;
 use serde::{Deserialize, Serialize};
 
-/// Means of two cells that are so far apart, in thousandths of a degree, may explain something: boards begin to lower their
-/// clock within a few degrees.
+/// Difference between the means of two cells that may explain a result, in thousandths of a degree: boards start to lower
+/// their clock within a few degrees.
 const APART: i64 = 5_000;
 
 /// The hottest sensor before and after a run.
@@ -22,15 +24,14 @@ pub struct Heat {
 }
 
 impl Heat {
-    /// The middle of both, in thousandths of a degree.
+    /// The mean of both, in thousandths of a degree.
     fn middle(&self) -> i64 {
         self.before.millidegrees_c.midpoint(self.after.millidegrees_c)
     }
 }
 
-/// From the least to the most of the runs of two cells, in thousandths of a degree, where they are so far apart that it may be the
-/// reason of a difference: no run of one was as warm as any of the other, and the means differ by 5 degrees. It takes two runs of
-/// each.
+/// The minimum and maximum temperature of the runs of two cells, in thousandths of a degree, where heat may be the reason of
+/// a difference: the ranges of both cells do not overlap, and the means differ by 5 degrees. Each cell needs two runs.
 #[must_use]
 pub fn apart(heats: &[Heat], first: &str, other: &str) -> Option<[[i64; 2]; 2]> {
     let of = |cell: &str| -> Option<([i64; 2], i64)> {

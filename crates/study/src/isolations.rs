@@ -1,4 +1,4 @@
-//! Levels of the axes `isolation` and `knob`: what is applied at run time, and what has to be on the boot line.
+//! Levels of the axes `isolation` and `knob`: what is applied at run time, and what must be on the boot line.
 
 use crate::boots::{CPUS, boot_words};
 use crate::document::{Axes, Context, Isolation, Partition, StudyError};
@@ -10,10 +10,10 @@ use toml::Spanned;
 /// The name of the partition that a study makes for a cell.
 pub const PARTITION: &str = "study";
 
-/// So many letters may the name of an isolation have: `without_` and the longest name of a knob are fewer.
+/// Maximum length of an isolation's name: `without_` and the longest name of a knob are shorter.
 const LONGEST_NAME: usize = 40;
 
-/// The words that have a meaning of their own.
+/// Predefined isolations.
 const READY: [&str; 6] = [
     "none",
     "minimal",
@@ -28,11 +28,11 @@ const READY: [&str; 6] = [
 pub(crate) struct Method {
     /// The partition; `None` where it makes none.
     pub intent: Option<Intent>,
-    /// Words of the boot line.
+    /// Words for the boot line.
     pub boot: Vec<String>,
 }
 
-/// What a level stands for, with the knobs of the axis `knob` taken or left out.
+/// The method of a level, with the knobs of the axis `knob` added or left out.
 pub(crate) fn method(
     word: &str,
     line: usize,
@@ -76,7 +76,7 @@ pub(crate) fn empty_intent(profile: Profile) -> Intent {
     Intent::new(name, CpuSet::new(), profile)
 }
 
-/// Names of isolations that mean something already or make no directory, and those that no cell uses.
+/// Rejects names of isolations that are predefined, that cannot name a directory, or that no cell uses.
 pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
     for name in context.isolations.keys() {
         let (line, name) = (context.line(&name.span()), name.get_ref());
@@ -111,7 +111,7 @@ pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
     Ok(())
 }
 
-/// What a word of the axis `isolation` stands for.
+/// The method of a value of the axis `isolation`.
 fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, StudyError> {
     let named = context.isolations.iter().find(|(name, _)| name.get_ref() == word);
     if let Some((name, named)) = named {
@@ -124,7 +124,7 @@ fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, Study
         "balanced" => (Some(Profile::Balanced), Vec::new()),
         "strict" => (Some(Profile::Strict), Vec::new()),
         "isolcpus" => (None, isolcpus()),
-        // The bare partition: what else a profile sets would be credited to the two together.
+        // The bare partition: the effect of other settings would be attributed to the combination.
         "isolcpus_and_cpuset" => (Some(Profile::Minimal), isolcpus()),
         _ => {
             let what = format!("there is no isolation `{word}`");
@@ -149,7 +149,7 @@ fn named_isolation(
 ) -> Result<Method, StudyError> {
     let boot = boot_words(&named.boot, context)?;
     let profile = match named.profile {
-        // Words of the boot line alone, or beside a partition: neither is the obvious one.
+        // Boot words may be meant alone or beside a partition; there is no obvious default.
         None if !boot.is_empty() => {
             let what = format!("`{name}` has `boot`, and does not say which partition stands beside it");
             let next = "write profile = \"none\" for the boot line alone, else minimal, balanced or strict";
@@ -188,14 +188,14 @@ fn named_isolation(
     })
 }
 
-/// A knob that is an axis: its name, and how it is taken.
+/// A knob that is an axis: its name, and its text in the syntax of `--with`.
 pub(crate) struct Switch<'a> {
     pub name: &'static str,
     pub taken: &'a str,
     pub line: usize,
 }
 
-/// The knobs of the axis, none twice.
+/// The knobs of the axis, without duplicates.
 pub(crate) fn switches<'a>(
     said: Option<&'a Spanned<Vec<Spanned<String>>>>,
     context: &Context,
@@ -206,12 +206,12 @@ pub(crate) fn switches<'a>(
         let taken = knob.get_ref().as_str();
         let mut tried = empty_intent(Profile::default());
         tried.take(taken).map_err(|refusal| refused(line, &refusal))?;
-        // `take` has refused those that there are not.
+        // `take` has already refused unknown knobs.
         let Some(knob) = plan::knobs::knob(taken.split_once('=').map_or(taken, |(name, _)| name)) else {
             continue;
         };
         let name = knob.name;
-        // Off is left out, which some cannot be.
+        // "Off" leaves the knob out, which some knobs do not allow.
         empty_intent(Profile::default())
             .leave_out(name)
             .map_err(|refusal| refused(line, &refusal))?;

@@ -1,5 +1,5 @@
-//! The study of R. Koucha's article "Comparaison de deux méthodes d'isolation CPU" (2021) as a file: the boot parameter
-//! `isolcpus` and a cpuset partition, idle and loaded, under several models of preemption or several kernels.
+//! Writes the study of R. Koucha's article "Comparaison de deux méthodes d'isolation CPU" (2021) as a file: the boot
+//! parameter `isolcpus` and a cpuset partition, idle and loaded, under several preemption models or several kernels.
 
 use crate::Experiment;
 use crate::experiment::{list, quoted};
@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 /// Ways to isolate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isolation {
-    /// Nothing is isolated: what both are held against.
+    /// Nothing is isolated: the baseline of both methods.
     None,
     /// `isolcpus=` on the boot line.
     Isolcpus,
-    /// A partition made at run time, without kernel threads, interrupts and timers of others, as the article's script makes it.
+    /// A partition made at run time, without other kernel threads, interrupts and timers, as the article's script makes it.
     Cpuset,
     /// Both.
     Both,
@@ -30,7 +30,7 @@ impl Isolation {
         }
     }
 
-    /// What the file says of it; nothing for a word that every study knows.
+    /// Its definition in the file; `None` for a predefined isolation.
     fn described(self) -> &'static str {
         match self {
             Isolation::None | Isolation::Isolcpus => "",
@@ -40,18 +40,18 @@ impl Isolation {
     }
 }
 
-/// What differs between the cells.
+/// The axes of the study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// How it is isolated.
+    /// The isolation methods.
     pub isolations: Vec<Isolation>,
-    /// Models for `preempt=`; none leaves it as the kernel has it.
+    /// Models for `preempt=`; empty keeps the kernel's default.
     pub preemptions: Vec<String>,
-    /// Kernels; none is the one that there is.
+    /// Kernels; empty is the running kernel.
     pub kernels: Vec<String>,
 }
 
-/// The file of the study. Every cell is there idle, and with the experiment's load.
+/// The file of the study. Every isolation is measured idle and with the experiment's load.
 #[must_use]
 pub fn text(experiment: &Experiment, levels: &Levels) -> String {
     let mut text = experiment.head("Made by `quietcore study isolcpus-vs-cpuset`.");

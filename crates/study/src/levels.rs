@@ -1,10 +1,10 @@
-//! The words of an axis, each once and with its line.
+//! The values of an axis, without duplicates, each with its line.
 
 use crate::document::{Context, StudyError};
 use plan::Refusal;
 use toml::Spanned;
 
-/// The words of an axis with their lines; the usual one where the axis is not there.
+/// The values of an axis with their lines; the default where the axis is missing.
 pub(crate) fn levels(
     said: Option<&Spanned<Vec<Spanned<String>>>>,
     axis: &str,
@@ -32,7 +32,7 @@ pub(crate) fn levels(
     Ok(found)
 }
 
-/// A refusal in the words of the file.
+/// Converts a refusal into an error of the file.
 pub(crate) fn refused(line: usize, refusal: &Refusal) -> StudyError {
     let said = refusal.to_string();
     let mut lines = said.lines();

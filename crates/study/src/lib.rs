@@ -1,7 +1,7 @@
-//! A matrix of experiments as data: what a file asks for, which cells that makes, in which order they run, what is done.
+//! A matrix of experiments as data: the file, its cells, the order of their runs, and which runs are done.
 //!
-//! Two things make a difference between cells worth anything: that every repetition is a block that holds every cell once, and
-//! that the order within it is drawn by lot, so that a machine that warms up or fills its disk does it to all of them alike.
+//! Two rules make a difference between cells meaningful. Every repetition is a block that contains every cell once. The order
+//! within a block is random, so that a machine that warms up or fills its disk affects all cells alike.
 
 pub mod board;
 mod boot_state;

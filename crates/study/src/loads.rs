@@ -4,7 +4,7 @@ use crate::document::{Axes, Context, StudyError};
 use measure::load::LoadKind;
 use std::collections::BTreeSet;
 
-/// Loads by their words, no two the same.
+/// Loads with their names, without duplicates.
 pub(crate) fn different_loads(
     words: Vec<(String, usize)>,
     axes: &Axes,
@@ -18,7 +18,7 @@ pub(crate) fn different_loads(
     Ok(loads)
 }
 
-/// `idle`, or kinds of load with `+` between them.
+/// Parses `idle`, or kinds of load joined by `+`.
 fn load(word: &str, line: usize) -> Result<Vec<LoadKind>, StudyError> {
     if word == "idle" {
         return Ok(Vec::new());
@@ -38,7 +38,7 @@ fn load(word: &str, line: usize) -> Result<Vec<LoadKind>, StudyError> {
     Ok(kinds.into_iter().collect())
 }
 
-/// `cpu+io` and `io+cpu` are one load under two names.
+/// `cpu+io` and `io+cpu` are the same load.
 fn refuse_same_load(
     loads: &[(String, Vec<LoadKind>)],
     axes: &Axes,

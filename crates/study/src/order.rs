@@ -1,10 +1,12 @@
-//! The order of the runs: blocks that hold every cell once, each shuffled. Where cells need boots, a block holds every boot
-//! once, shuffled as well, and its cells follow each other.
+//! Computes the order of the runs.
+//!
+//! A block contains every cell once, in random order. Where cells need boots, a block contains every boot once, in random
+//! order, and the cells of a boot follow each other.
 
 use crate::Study;
 
-/// For every repetition the places of all cells in the order in which they run. The same seed gives the same order, and a
-/// block does not depend on how many follow.
+/// For every repetition, the indexes of all cells in the order in which they run. The same seed gives the same order. A block
+/// does not depend on the number of blocks after it.
 #[must_use]
 pub fn blocks(cells: usize, repetitions: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Random(seed);
@@ -14,7 +16,7 @@ pub fn blocks(cells: usize, repetitions: usize, seed: u64) -> Vec<Vec<usize>> {
 }
 
 impl Study {
-    /// The order of its runs: for every repetition the places of all cells.
+    /// The order of its runs: for every repetition, the indexes of all cells.
     #[must_use]
     pub fn blocks(&self) -> Vec<Vec<usize>> {
         if self.boots.len() < 2 {
@@ -33,7 +35,7 @@ impl Study {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): passes the usual tests, and is the same everywhere for ever.
+/// SplitMix64 (Steele, Lea, Flood 2014): passes the usual tests and gives the same sequence on every platform and version.
 struct Random(u64);
 
 impl Random {
@@ -52,10 +54,10 @@ impl Random {
         all
     }
 
-    /// Evenly below `end`, which is above 0.
+    /// Uniform below `end`, which is above 0.
     fn below(&mut self, end: usize) -> usize {
         let end = end as u64;
-        // What is left over at the top would favour the low numbers.
+        // The incomplete range at the top would favour low numbers.
         let whole = u64::MAX - u64::MAX % end;
         loop {
             let bits = self.next();

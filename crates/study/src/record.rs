@@ -1,19 +1,20 @@
-//! `study.json`: what a directory of results belongs to, so that nothing else is ever mixed into it.
+//! `study.json`: identifies the study and the machine of a results directory, so that results of another study are never
+//! mixed in.
 
 use crate::{Boot, Study};
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Its schema.
+/// The schema of the record.
 pub const RECORD_SCHEMA: &str = "quietcore.study-record/1";
 
-/// What a study's directory belongs to.
+/// Identifies the study and the machine of a results directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// [`RECORD_SCHEMA`].
     pub schema: String,
-    /// The tool that measures.
+    /// The version of the measuring tool.
     pub tool_version: String,
     /// The kernel's release; `None` also where the study measures several.
     pub kernel: Option<String>,
@@ -23,21 +24,21 @@ pub struct Record {
     pub online: CpuSet,
     /// CPUs that are measured.
     pub cpus: CpuSet,
-    /// From which the order is drawn.
+    /// The seed of the random order.
     pub seed: u64,
-    /// The level of each axis, by the name of the cell.
+    /// The level of each axis, by cell name.
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
-    /// Names of the cells in the order in which they run, one list for each repetition.
+    /// Names of the cells in the order in which they run, one list per repetition.
     pub order: Vec<Vec<String>>,
-    /// The boots that the cells need; not there in a study that needs none.
+    /// The boots that the cells need; absent in a study that needs none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub boots: Vec<BootRecord>,
 }
 
-/// A boot, and what is measured in it.
+/// A boot, and the cells that are measured in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootRecord {
-    /// Words that its line has beside those of the machine.
+    /// Words that it adds to the boot line of the machine.
     pub words: Vec<String>,
     /// Its kernel; `None` is that of the machine.
     pub kernel: Option<String>,
@@ -45,20 +46,20 @@ pub struct BootRecord {
     pub cells: Vec<String>,
 }
 
-/// A directory that belongs to something else: what differs, there and here.
+/// The directory belongs to another study or machine: the first difference.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} was {there} there, and is {here} now")]
 pub struct Foreign {
     /// What differs.
     pub what: &'static str,
-    /// What the directory has.
+    /// The value in the directory.
     pub there: String,
-    /// What is so now.
+    /// The current value.
     pub here: String,
 }
 
 impl Record {
-    /// Of a study on a machine.
+    /// The record of a study on this machine.
     #[must_use]
     pub fn new(study: &Study, machine: &machine::Machine, cpus: &CpuSet, tool_version: &str) -> Record {
         let name = |cell: &usize| {
@@ -99,7 +100,7 @@ impl Record {
         }
     }
 
-    /// Whether results of now may stand beside those of this record.
+    /// Checks that new results may be added to those of this record.
     ///
     /// # Errors
     /// The first difference.

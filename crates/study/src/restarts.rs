@@ -1,33 +1,35 @@
-//! What a study does next on a machine that it restarts: measure, restart, or give a boot up. Decided from what was noted on the
-//! disk and from how the machine came up, so that it does not matter who or what restarted it.
+//! Decides what a study does next on a machine that it restarts: measure, restart, or give up a boot.
+//!
+//! The decision uses only what was recorded on the disk and the state of the running machine, so the cause of a restart does
+//! not matter.
 
 use crate::boot_state::Here;
 use crate::{Schedule, Sitting, Study};
 
-/// So often the same boot is tried without one more result.
+/// Maximum number of attempts of the same boot without a new result.
 pub const MOST_TRIES: usize = 3;
 
-/// One step that was noted before it was made.
+/// One step, recorded before it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebootAttempt {
-    /// Towards which boot.
+    /// The boot that it was for.
     pub sitting: Sitting,
-    /// Whether the machine had come up for it and was about to measure; else it was about to be restarted.
+    /// True: the machine had booted for it and was about to measure. False: the machine was about to be restarted.
     pub came_up: bool,
-    /// How many results there were.
+    /// The number of results at that time.
     pub done: usize,
-    /// The boot of the machine in which it was noted.
+    /// The boot ID of the machine when the step was recorded.
     pub boot_id: Option<String>,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// Measure the cells of this boot.
     Measure(Sitting),
     /// Restart the machine for it.
     Restart(Sitting),
-    /// Leave this boot out from now on.
+    /// Skip this boot from now on.
     GiveUp {
         /// Which.
         sitting: Sitting,
@@ -40,7 +42,7 @@ pub enum Next {
     Over,
 }
 
-/// Decides it.
+/// Decides the next step.
 #[must_use]
 pub fn next(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &Here) -> Next {
     let Some(sitting) = schedule.sitting() else {
@@ -48,7 +50,7 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &
     };
     let is_here = |one: &RebootAttempt| one.boot_id.is_some() && one.boot_id.as_deref() == here.boot_id;
     let of_it = tried.iter().rev().take_while(|one| one.sitting == sitting);
-    // A restart that was noted in this very boot has not happened yet.
+    // A restart that was recorded in this very boot has not happened yet.
     let restarted = of_it
         .clone()
         .next()
@@ -79,7 +81,7 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &
     }
 }
 
-/// Whether one run more would take longer than the study may. One result at least, so that every call gets further.
+/// Whether one more run would exceed the budget. At least one result is allowed, so that every call makes progress.
 fn is_used(study: &Study, schedule: &Schedule, tried: &[RebootAttempt], here: &Here) -> bool {
     let got_further = tried.first().is_some_and(|first| schedule.done() > first.done);
     let would_take = here.under_way_for.saturating_add(schedule.one());

@@ -1,51 +1,51 @@
-//! Which runs are still to be done, and how long that will take.
+//! Tracks which runs are left, and estimates how long they take.
 
 use crate::Study;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// One run: a cell, and which of its repetitions.
+/// One run: a cell and a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The repetition, from 0.
     pub block: usize,
-    /// The place of the cell.
+    /// The index of the cell.
     pub cell: usize,
 }
 
 /// One boot of one repetition: its cells are measured one after the other, without a restart between them. Each repetition
-/// has boots of its own, because no two boots of a machine are the same.
+/// has its own boots, because no two boots of a machine are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sitting {
     /// The repetition, from 0.
     pub block: usize,
-    /// The place of the boot.
+    /// The index of the boot.
     pub boot: usize,
 }
 
-/// Making a partition and taking it back takes about so long, until the first ones were timed.
+/// Estimated time to make and undo a partition, until the first ones were timed.
 const SWITCH: Duration = Duration::from_secs(2);
 
-/// A restart takes about so long.
+/// Estimated time of a restart.
 const RESTART: Duration = Duration::from_secs(60);
 
 /// The runs of a study in their order, and which are done.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     order: Vec<Place>,
-    /// For each run the boot that it needs; nothing where it is the one that there is.
+    /// The boot that each run needs; `None` where it needs no particular boot.
     boots: Vec<Option<usize>>,
     done: BTreeSet<Place>,
-    /// Boots that are left out.
+    /// Boots that are skipped.
     given_up: BTreeSet<usize>,
-    /// Longest time of a run without measuring and waiting, so far.
+    /// Maximum time of a run so far, without measuring and waiting.
     overhead: Option<Duration>,
     planned: Duration,
     restart: Duration,
 }
 
 impl Schedule {
-    /// With what is done already.
+    /// A schedule in which these runs are already done.
     #[must_use]
     pub fn new(study: &Study, done: impl IntoIterator<Item = Place>) -> Schedule {
         let of =
@@ -68,7 +68,7 @@ impl Schedule {
         }
     }
 
-    /// With another time for a restart, of which a study of a machine takes about a minute.
+    /// Replaces the estimated time of a restart, which is one minute for a physical machine.
     #[must_use]
     pub fn with_restart(mut self, time: Duration) -> Schedule {
         self.restart = time;
@@ -81,7 +81,7 @@ impl Schedule {
         &self.order
     }
 
-    /// The runs that are left, in their order.
+    /// The remaining runs, in their order.
     pub fn left(&self) -> impl Iterator<Item = Place> {
         self.left_in_boots().map(|(place, _)| place)
     }
@@ -92,24 +92,24 @@ impl Schedule {
         self.left().next()
     }
 
-    /// Leaves all runs of a boot out that are not done.
+    /// Skips all remaining runs of a boot.
     pub fn give_up(&mut self, boot: usize) {
         self.given_up.insert(boot);
     }
 
-    /// The boot that the next run needs; `None` when all are done, or where no boot is needed.
+    /// The boot that the next run needs; `None` when all runs are done or no boot is needed.
     #[must_use]
     pub fn sitting(&self) -> Option<Sitting> {
         self.sittings().next()
     }
 
-    /// How many boots are left; 0 where none is needed.
+    /// The number of remaining boots; 0 where none is needed.
     #[must_use]
     pub fn sittings_left(&self) -> usize {
         self.sittings().collect::<BTreeSet<_>>().len()
     }
 
-    /// What is neither done nor given up, each with the boot that it needs.
+    /// The runs that are neither done nor skipped, each with the boot that it needs.
     fn left_in_boots(&self) -> impl Iterator<Item = (Place, Option<usize>)> {
         let all = self.order.iter().copied().zip(self.boots.iter().copied());
         all.filter(|(place, boot)| {
@@ -126,26 +126,26 @@ impl Schedule {
         })
     }
 
-    /// How many runs are done.
+    /// The number of runs that are done.
     #[must_use]
     pub fn done(&self) -> usize {
         self.done.len()
     }
 
-    /// Notes that a run is done, which took so long in all.
+    /// Records that a run is done, and its total time.
     pub fn finish(&mut self, place: Place, took: Duration) {
         self.done.insert(place);
         let overhead = took.saturating_sub(self.planned);
         self.overhead = Some(self.overhead.map_or(overhead, |before| before.max(overhead)));
     }
 
-    /// How long one run takes at most, as far as it is known.
+    /// Estimated maximum time of one run.
     #[must_use]
     pub fn one(&self) -> Duration {
         self.planned.saturating_add(self.overhead.unwrap_or(SWITCH))
     }
 
-    /// How long all that is left takes, about.
+    /// Estimated time of all remaining runs.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         let left = self.left().count();

@@ -1,4 +1,4 @@
-//! `study.toml`: text to a [`Study`]. Whatever is wrong is said with the line where it stands, before anything runs.
+//! Parses `study.toml` into a [`Study`]. Every error is reported with its line, before anything runs.
 
 use crate::boots::Boot;
 use crate::cells::{Axis, Cell, MOST_RUNS, Product, product};
@@ -8,55 +8,55 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Spanned;
 
-/// A study as its file asks for it.
+/// A parsed study file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// What each run measures.
     pub what: What,
-    /// CPUs that are measured, and isolated in cells that isolate: an expression.
+    /// A CPU expression: the CPUs that are measured, and isolated in cells that isolate.
     pub cpus: SourceText,
     /// How long one run measures: 100 ms to 24 h.
     pub each: Duration,
-    /// Policy of the sampler, as `measure --policy` takes it; `None` is its usual one.
+    /// Policy of the sampler, in the syntax of `measure --policy`; `None` is the default.
     pub policy: Option<SourceText>,
-    /// Period of the wake-ups, as `measure --interval` takes it; `None` is its usual one.
+    /// Period of the wake-ups, in the syntax of `measure --interval`; `None` is the default.
     pub interval: Option<SourceText>,
     /// Where the load of a cell runs.
     pub load_place: LoadPlace,
-    /// How often every cell is run.
+    /// The number of runs of each cell.
     pub repetitions: usize,
-    /// From which the order is drawn.
+    /// The seed of the random order.
     pub seed: u64,
-    /// The longest time that one call may take; what is left is for the next one.
+    /// Maximum duration of one call; the next call continues.
     pub budget: Option<Duration>,
-    /// How long the machine is left alone before each run.
+    /// Idle time before each run.
     pub cool_down: Duration,
-    /// Before each run it is waited until the hottest sensor is at this many degrees Celsius or below: 1 to 150. `None` asks none.
+    /// Each run waits until the hottest sensor is at or below this many degrees Celsius: 1 to 150. `None` does not wait.
     pub cool_to_c: Option<u8>,
     /// The axes, in the order in which they name cells.
     pub axes: Vec<Axis>,
     /// The product of the axes.
     pub cells: Vec<Cell>,
-    /// The boots that the cells need, each once; a single plain one where none was asked for.
+    /// The boots that the cells need, without duplicates; a single plain one where the file requests none.
     pub boots: Vec<Boot>,
-    /// What is asked about single knobs; nothing in a study that somebody wrote for something else.
+    /// The questions about single knobs; empty in a study with another purpose.
     pub which_knob: Vec<KnobQuestion>,
 }
 
 impl Study {
-    /// Whether cells need boots of their own.
+    /// Whether cells need their own boots.
     #[must_use]
     pub fn needs_boots(&self) -> bool {
         self.boots.iter().any(|boot| !boot.is_plain())
     }
 
-    /// Whether cells are measured under kernels that the study names.
+    /// Whether the study names the kernels of its cells.
     #[must_use]
     pub fn names_kernels(&self) -> bool {
         self.boots.iter().any(|boot| boot.kernel.is_some())
     }
 
-    /// The places of the cells that are measured in a boot.
+    /// The indexes of the cells that are measured in a boot.
     pub fn cells_of(&self, boot: usize) -> impl Iterator<Item = usize> {
         let cells = self.cells.iter().enumerate();
         cells
@@ -64,7 +64,7 @@ impl Study {
             .map(|(place, _)| place)
     }
 
-    /// The words of a cell's levels, by axis.
+    /// The levels of a cell, by axis.
     #[must_use]
     pub fn levels_of(&self, cell: &Cell) -> BTreeMap<String, String> {
         let words = self.axes.iter().zip(&cell.levels);
@@ -77,13 +77,13 @@ impl Study {
 /// Reads a study.
 ///
 /// # Errors
-/// What is wrong first, with its line.
+/// The first error, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
     let (document, text) = Document::parse(bytes)?;
     study(&document, text)
 }
 
-/// Degrees Celsius that a machine may be cooled to.
+/// Allowed target temperatures, in degrees Celsius.
 fn warmth(degrees: &Spanned<i64>, context: &Context) -> Result<u8, StudyError> {
     let value = u8::try_from(*degrees.get_ref()).ok();
     value.filter(|value| (1..=150).contains(value)).ok_or_else(|| {

@@ -1,9 +1,9 @@
-//! Which knob of a plan helps: a study whose isolations are the partition alone, the whole plan, each knob alone and each
-//! knob left out, and the answer for each knob from two comparisons.
+//! Finds which knob of a plan helps.
 //!
-//! A knob that helps alone may be of no use beside the others, and one may help only beside them; so both are asked. What is
-//! compared with a knob alone is the partition without any knob, not the machine as it is: else every knob would be credited
-//! with what the partition does.
+//! The isolations of such a study are the partition alone, the whole plan, each knob alone, and the plan without each knob.
+//! Two comparisons answer for each knob: a knob that helps alone may be useless beside the others, and one may help only
+//! beside them. A knob alone is compared with the bare partition, not with the unchanged machine; otherwise every knob would
+//! be credited with the effect of the partition.
 
 mod answer;
 mod levels;
@@ -19,23 +19,23 @@ use crate::document::{Context, QuestionTable, StudyError};
 use serde::Serialize;
 use toml::Spanned;
 
-/// What is asked about one knob: which cells are to be compared. The first of a pair is without the knob, the other with it.
+/// The comparisons for one knob. The first cell of a pair is without the knob, the other with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KnobQuestion {
     /// Its name.
     pub knob: String,
-    /// Places of the cells that differ in this knob alone, with no other beside it; `None` where it cannot be alone.
+    /// Indexes of the cells that differ only in this knob, without other knobs; `None` where it cannot be alone.
     pub alone: Option<[usize; 2]>,
-    /// Places of the cells that differ in this knob, with the rest of the plan beside it; `None` where it cannot be left out,
-    /// or where that is the same pair.
+    /// Indexes of the cells that differ only in this knob, with the rest of the plan; `None` where it cannot be left out, or
+    /// where that is the same pair.
     pub in_plan: Option<[usize; 2]>,
-    /// Knobs without which it changes nothing.
+    /// Knobs that it needs to have an effect.
     pub needs: Vec<String>,
-    /// Knobs that change nothing without it, so that they are left out with it.
+    /// Knobs that have no effect without it, so they are left out with it.
     pub along: Vec<String>,
 }
 
-/// The questions of a file, whose axes are those given.
+/// The questions of a file with these axes.
 pub(crate) fn questions(
     tables: &[QuestionTable],
     axes: &[Axis],
@@ -44,7 +44,7 @@ pub(crate) fn questions(
     let mut found: Vec<KnobQuestion> = Vec::new();
     for one in tables {
         let line = context.line(&one.knob.span());
-        // With one load and no knob as an axis, the place of a cell is that of its isolation.
+        // With one load and no knob as an axis, the index of a cell is that of its isolation.
         let ([isolation, load], []) = axes
             .split_at_checked(2)
             .map_or(([].as_slice(), axes), |both| both)

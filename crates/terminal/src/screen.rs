@@ -1,4 +1,4 @@
-//! The screen. Results go to standard output, errors and progress to standard error.
+//! Writes to the terminal. Results go to standard output, errors and progress to standard error.
 
 use report::Style;
 use root::{Failure, Status};
@@ -6,21 +6,21 @@ use serde::Serialize;
 use session::Reporter;
 use std::io::{ErrorKind, Write};
 
-/// What the user asked the result to look like.
+/// The requested output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
+    /// Text.
     Text,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
-/// How much to say beside the result.
+/// How much to print beside the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volume {
-    /// Nothing but errors.
+    /// Only errors.
     Quiet,
-    /// The usual.
+    /// The default.
     Normal,
     /// More.
     Verbose,
@@ -30,16 +30,16 @@ pub enum Volume {
 pub struct Screen {
     /// Text or JSON.
     pub form: Form,
-    /// How much to say.
+    /// How much to print.
     pub volume: Volume,
-    /// Whether standard output takes colours.
+    /// Whether standard output supports colours.
     style: Style,
-    /// Why not all of the result could be written.
+    /// Why the result could not be written completely.
     lost: Option<String>,
 }
 
 impl Screen {
-    /// With this form, volume and style of standard output.
+    /// A screen with this format, volume and style of standard output.
     #[must_use]
     pub fn new(form: Form, volume: Volume, style: Style) -> Screen {
         Screen {
@@ -50,26 +50,26 @@ impl Screen {
         }
     }
 
-    /// Plain text, as the front ends write it.
+    /// A screen with plain text, as the front ends write it.
     #[must_use]
     pub fn plain() -> Screen {
         Screen::new(Form::Text, Volume::Normal, Style::Plain)
     }
 
-    /// How text looks here.
+    /// The style of text.
     #[must_use]
     pub fn style(&self) -> Style {
         self.style
     }
 
-    /// Prints text for people; nothing in JSON form or when quiet.
+    /// Prints text; nothing in JSON format or when quiet.
     pub fn text(&mut self, text: &str) {
         if self.form == Form::Text && self.volume > Volume::Quiet && !text.is_empty() {
             self.put_out(&report::for_terminal(text, self.style()));
         }
     }
 
-    /// Puts the cursor of a terminal back by so many lines and clears what was there, so that new text replaces it.
+    /// Moves the cursor of a terminal up by this many lines and clears them, so that new text replaces them.
     pub fn rewind(&mut self, lines: usize) {
         self.put_out(&format!("\x1b[{lines}F\x1b[J"));
     }
@@ -79,7 +79,7 @@ impl Screen {
         self.written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
-    /// Prints a JSON document; nothing in text form.
+    /// Prints a JSON document; nothing in text format.
     pub fn json<T: Serialize>(&mut self, value: &T) {
         if self.form == Form::Json {
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -91,14 +91,14 @@ impl Screen {
         }
     }
 
-    /// Lets `write` stream a document to standard output, byte for byte. Text for people is for [`Screen::text`].
+    /// Lets `write` stream a document to standard output, byte for byte. Use [`Screen::text`] for text.
     pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let written = write(&mut out).and_then(|()| out.flush());
         self.written(written);
     }
 
-    /// Remembers the first failure. A reader that went away (`| head`) has what it wanted.
+    /// Records the first failure. A reader that closed the pipe (`| head`) is not a failure.
     fn written(&mut self, written: std::io::Result<()>) {
         let closed = || std::io::Error::from_raw_os_error(libc::EBADF);
         let written = written.and_then(|()| match root::inherited::is_output_closed() {
@@ -113,7 +113,7 @@ impl Screen {
         }
     }
 
-    /// The status of a command whose result was to be written: a command without its result is not done.
+    /// The exit status of a command after its result was written. A command whose result was lost has failed.
     #[must_use]
     pub fn ended(&mut self, status: Status) -> Status {
         let Some(why) = self.lost.take() else {
@@ -131,21 +131,21 @@ impl Screen {
         ))
     }
 
-    /// Says something beside the result, on standard error, unless quiet.
+    /// Prints a remark to standard error, unless quiet.
     pub fn note(&self, text: &str) {
         if self.volume > Volume::Quiet {
             put_error(text);
         }
     }
 
-    /// Prints an error and gives its status back.
+    /// Prints an error and returns its exit status.
     pub fn error(&mut self, error: &Failure) -> Status {
         StandardError::Normal.error(error);
         error.status
     }
 }
 
-/// Standard error, where a session reports. Warnings and errors are shown also when quiet.
+/// Standard error, where a session reports. Warnings and errors are shown even when quiet.
 pub enum StandardError {
     /// Progress and remarks too.
     Normal,
@@ -175,7 +175,7 @@ impl Reporter for StandardError {
     }
 }
 
-/// Three parts. A part of several lines is indented, so that a foreign text in it cannot look like the begin of a part.
+/// Formats three parts. A part of several lines is indented, so that foreign text in it cannot look like the start of a part.
 fn three_lines(kind: &str, parts: [&str; 3]) -> String {
     let [what, why, next] = parts.map(|part| {
         let lines: Vec<&str> = part.lines().map(str::trim_start).collect();
@@ -184,7 +184,7 @@ fn three_lines(kind: &str, parts: [&str; 3]) -> String {
     format!("{kind}: {what}\n  why: {why}\n next: {next}\n")
 }
 
-/// Writes to standard error and flushes. With standard error gone there is nowhere to report that.
+/// Writes to standard error and flushes. A failure of standard error cannot be reported anywhere.
 fn put_error(text: &str) {
     let text = report::for_terminal(text, Style::Plain);
     let mut out = std::io::stderr().lock();

@@ -1,4 +1,4 @@
-//! The main job: after `apply` nothing movable is left on the isolated CPU, and `undo` gives back what was there.
+//! The main task: after `apply` no movable task is left on the isolated CPU, and `undo` restores the former state.
 
 use super::boots;
 use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
@@ -16,8 +16,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With a disk controller whose queues are managed by the kernel, and one whose driver comes after `apply`: it makes
-/// kernel threads and an interrupt.
+/// With a disk controller whose queues the kernel manages, and one whose driver is loaded after `apply`: it creates kernel
+/// threads and an interrupt.
 const DISKS: Shape = Shape {
     modules: &["nvme"],
     later: &["ahci"],
@@ -119,8 +119,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         ours.and_then(|it| it["hierarchy"].as_str()),
         Some(hierarchy),
     );
-    // Of its time in per mille: the count of switches says little on a real-time kernel, where the timer and RCU
-    // threads of the CPU itself still come.
+    // Per mille of its time: the number of switches says little on a real-time kernel, where the timer and RCU threads of the
+    // CPU itself still run.
     let share = |name: &str| {
         let spin = seen.get(name).json();
         Some(spin["ran_ns"].as_u64()?.saturating_mul(1000) / spin["wall_ns"].as_u64()?.max(1))
@@ -138,10 +138,10 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         crowded.unwrap_or(0)
     ));
     verdict.status(seen, "undo", 0);
-    // What the driver brought that was loaded in between was not there before.
+    // Files of the driver that was loaded in between did not exist before.
     let brought =
         |line: &str| line.ends_with("is new") && (line.contains("/scsi_tmf_") || line.contains("/proc/irq/"));
-    // The thread of an interrupt follows where the interrupt fired last, which no undo gives back.
+    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
     let follows = |line: &str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get("same");
     let changed: Vec<&str> = same
@@ -180,8 +180,8 @@ pub fn movable(who: &str) -> Vec<String> {
         .collect()
 }
 
-/// Tasks that came after `apply`. A new kernel thread does not inherit the mask of kthreadd: the kernel gives it that
-/// of the boot line (`__kthread_create_on_node`), until 7.0 made this mask follow partitions. So they are only told.
+/// Tasks created after `apply`. A new kernel thread does not inherit the mask of kthreadd: the kernel gives it that of the
+/// boot line (`__kthread_create_on_node`); since 7.0 this mask follows partitions. So they are only reported.
 fn later(who: &str, verdict: &mut Verdict) {
     let (threads, tasks): (Vec<String>, Vec<String>) = movable(who)
         .into_iter()
@@ -208,7 +208,7 @@ fn domains(schedstat: &str, verdict: &mut Verdict) {
         if let Some(number) = first.strip_prefix("cpu") {
             cpu = number.parse::<usize>().ok();
         } else if first.starts_with("domain") {
-            // Since 6.15 the domain's name stands before its mask.
+            // Since 6.15 the domain's name precedes its mask.
             let span = words
                 .take(2)
                 .find_map(|word| u64::from_str_radix(&word.replace(',', ""), 16).ok());

@@ -1,5 +1,5 @@
-//! The story of the first CPU core again, told by `blame`: writes of core 3 are completed on core 2, where the disk's
-//! interrupt is, and the one who is named there is the writer.
+//! The problem of the first CPU core with `blame`: writes of core 3 are completed on core 2, where the disk's interrupt is,
+//! and `blame` names the writer there.
 
 use super::first_cpu_core::DISK;
 use crate::kernels::{K6_1, K7};
@@ -9,7 +9,7 @@ use crate::shape::Layout;
 use crate::verdict::Verdict;
 use serde_json::Value;
 
-/// On a kernel that tells neither who sends interrupts nor when a request is made, and on one that tells both.
+/// On a kernel that reports neither the senders of interrupts nor the start of a request, and on one that reports both.
 pub const SCENARIO: Scenario = Scenario {
     name: "blaming_chains",
     about: "a disk interrupt and its BLOCK softirq on one CPU are blamed on the thread of another CPU that wrote",
@@ -25,7 +25,7 @@ pub const SCENARIO: Scenario = Scenario {
 /// Writes that are asked for. On AHCI each is one request at least.
 const WRITES: u64 = 300;
 
-/// The trace begins before the probe does, and on a busy host seconds before: what is written until then is in no gap.
+/// The trace starts before the probe, on a busy host by seconds: writes until then are in no gap.
 fn script(_: &Cell) -> String {
     format!(
         "wait_for 10 test -b /dev/sda

@@ -1,5 +1,5 @@
-//! `blame --functions` and `--hwlat`: tracers of the kernel explain more where it has them, the answer is the same where it
-//! does not, and all that they need is given back, also after SIGKILL.
+//! `blame --functions` and `--hwlat`: kernel tracers explain more where they exist, and the report is the same where they do
+//! not. All that they need is restored, even after SIGKILL.
 
 use crate::kernels::{K6_1, K6_12_RT};
 use crate::records::Records;
@@ -22,8 +22,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The tick of the watched CPU disturbs it: an emulator with its functions traced is busy with little else, so calls are not
-/// followed far. What was set before is told apart from every default.
+/// The tick of the watched CPU disturbs it. An emulator with traced functions is busy with little else, so the call depth is
+/// limited. The former settings differ from every default.
 fn script(_: &Cell) -> String {
     "cd /sys/kernel/tracing
 echo 7 >tracing_thresh
@@ -75,7 +75,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         );
         told_ns += in_functions;
     }
-    // The shared buffer is small and an emulator reads it late: there what was lost says why there may be none.
+    // The shared buffer is small and an emulator reads it late: lost events may explain why there are none.
     verdict.that(
         told_ns > 0 || (is_shared && number(functions, "lost") > 0),
         format!("functions have time: {functions}"),
@@ -118,7 +118,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         );
     }
     verdict.status(seen, "undo", 0);
-    // An emulator takes time from its guest all the while.
+    // An emulator takes time from its guest all the time.
     let hwlat = verdict.status(seen, "hwlat", 0).json()["hwlat"].clone();
     verdict.equal("hwlat", hwlat["by"].as_str(), (!is_shared).then_some("hwlat"));
     match is_shared {
@@ -142,8 +142,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.note(format!("functions: {functions}"));
 }
 
-/// What the first use makes of a shared trace that nobody has used: `7 (expanded: 1408)`. Whether that comes to pass is up to the
-/// kernel: on 6.1 a size that is given to any instance keeps the shared trace as it is.
+/// The size of an unused shared trace after its first use: `7 (expanded: 1408)`. Whether it expands depends on the kernel: on
+/// 6.1 setting the size of any instance keeps the shared trace unchanged.
 fn first_use(means: &str) -> &str {
     let means = means.trim();
     match means.split_once(" (expanded: ") {

@@ -1,5 +1,5 @@
-//! `blame` of a program on a CPU in `nohz_full`, where the kernel tells when user mode is left and entered again: each system
-//! call and page fault of a known program is counted and has an end, and what the kernel has of its time is all accounted for.
+//! `blame` of a program on a CPU in `nohz_full`, where the kernel reports when user mode is left and entered: each system
+//! call and page fault of a known program is counted and has an end, and all kernel time of it is accounted for.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::{Record, Records};
@@ -27,11 +27,11 @@ const TRACKED: Shape = Shape {
     ..USUAL
 };
 
-/// What the program asks for.
+/// The requests of the program.
 const CALLS: u64 = 200;
 const FAULTS: u64 = 150;
 
-/// On CPU 1 nobody tracks anything. In the last one a thread of higher priority comes in between.
+/// CPU 1 has no context tracking. In the last run a thread of higher priority interrupts.
 fn script(_: &Cell) -> String {
     format!(
         "rec nohz cat /sys/devices/system/cpu/nohz_full
@@ -74,7 +74,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         .map(|row| number(row, "total_ns"))
         .sum();
     let all_ns = own_ns + number(&inside, "stolen_ns");
-    // The kernel's own account is told and not claimed: it scales what it has seen to all that the process ran.
+    // The kernel's own count is reported but not claimed: it scales its samples to the whole run time of the process.
     verdict.note(format!(
         "{all_ns} ns in the kernel or stolen, {own_ns} of them its own; by the kernel's own account {kernel_ns} since its main began; {fault_ns} ns in {} faults, {} ns \
          unexplained of {} stolen in {} gaps",
@@ -116,7 +116,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 
 const GETPPID: &str = "system call getppid (110)";
 
-/// The CPU of an answer: its accounts hold, nothing was lost, and its gaps come from where they should.
+/// The CPU of a report: its totals are consistent, nothing was lost, and its gaps have the expected causes.
 fn told(seen: &Records, name: &str, gaps_from: &str, verdict: &mut Verdict) -> Value {
     let told: Record = verdict.status(seen, name, 0);
     let cpu = told.json()["cpus"][0].clone();

@@ -1,9 +1,9 @@
-//! What the scenarios of boot loaders share: the story of a line that comes and goes, and how each boot is looked at.
+//! Shared parts of the boot loader scenarios: the sequence in which a line is set and cleared, and the checks of each boot.
 
 use crate::records::Records;
 use crate::verdict::Verdict;
 
-/// The CPUs that the stories isolate.
+/// The CPUs that the sequences isolate.
 const CPUS: &str = "2-3";
 
 /// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
@@ -39,12 +39,12 @@ ticks() {
 }
 ";
 
-/// Which story a guest tells.
+/// The sequence of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Story {
     /// The line is set, and cleared.
     Set,
-    /// It is tried in vain, tried again, confirmed, and cleared.
+    /// The first trial fails, a second one is confirmed, and the line is cleared.
     Trial,
 }
 
@@ -57,7 +57,7 @@ impl Story {
         }
     }
 
-    /// The story of a shape.
+    /// The sequence for a shape.
     pub fn of(name: &str) -> Story {
         if name == Story::Trial.name() {
             Story::Trial
@@ -84,7 +84,7 @@ impl Story {
     }
 }
 
-/// As installed, with the line set as it is declared, and with it cleared. The power goes when the line was just set.
+/// As installed, with the declared line, and after clearing it. The power fails just after the line was set.
 const SET: &str = "case $LAB_BOOT in
 1)
     rec save quietcore apply --cpus 2-3 --save --boot --json
@@ -146,7 +146,7 @@ fn check_set(seen: &Records, verdict: &mut Verdict) {
     same(seen, ["1/files", "3/files"], verdict);
 }
 
-/// The declared partition misses its boot line, has it, and misses it again; with it, one verdict tells of both parts.
+/// The declared partition lacks its boot line, has it, and lacks it again; with it, one verdict covers both parts.
 fn one_intention(seen: &Records, verdict: &mut Verdict) {
     for (name, status, id) in [
         ("1/save", 1, Some("boot-part-differs")),
@@ -171,7 +171,7 @@ fn one_intention(seen: &Records, verdict: &mut Verdict) {
     verdict.that(truths == ["yes", "yes"], format!("boot line and run time: {one}"));
 }
 
-/// A snapshot of the machine with its line tells the same, but for what has to be counted.
+/// A snapshot of the machine with its line shows the same, except for counted values.
 fn captured(seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "2/snapshot", 0);
     let check = verdict.status(seen, "2/check_captured", 4).json();
@@ -194,8 +194,8 @@ fn captured(seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-/// The first boot that is tried panics, and the machine comes back by itself with its old line. Half a minute is not
-/// waited for: the tried boot shows that the panic would take that long, and shortens it.
+/// The first trial boot panics, and the machine returns to its old line by itself. The trial boot shows that the panic
+/// timeout is half a minute, and shortens it, so that the test need not wait that long.
 const TRIAL: &str = "case $LAB_BOOT in
 1)
     look
@@ -253,7 +253,7 @@ fn check_trial(seen: &Records, verdict: &mut Verdict) {
     same(seen, ["1/files", "5/files_cleared"], verdict);
 }
 
-/// A boot has exactly these CPUs isolated, by its line and by what the kernel made of it.
+/// Exactly these CPUs are isolated in a boot, by its line and according to the kernel.
 fn isolates(seen: &Records, boot: u32, cpus: &str, verdict: &mut Verdict) {
     let line = verdict.status(seen, &format!("{boot}/line"), 0);
     let word = |name: &str| {

@@ -1,5 +1,5 @@
-//! The boot line that `plan` suggests, booted on the very kernel that it is for: it takes effect, the kernel does
-//! not complain, and `explain` knows everything that this kernel shows.
+//! Boots the line that `plan` suggests on the kernel that it is for: it takes effect, the kernel does not complain, and
+//! `explain` knows everything that this kernel shows.
 
 use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
 use crate::records::Records;
@@ -108,7 +108,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .is_some_and(|all| all.iter().all(|finding| finding["id"] != "kernel-log-unreadable"));
     verdict.that(log_read, "explain could not read the kernel's log");
     every_answer(cell, seen, verdict);
-    // With all of it in force a reboot adds nothing.
+    // With all of it active, a reboot adds nothing.
     let plan = verdict.status(seen, "again", 0).json();
     verdict.that(
         plan["boot_line"].is_null(),
@@ -135,9 +135,10 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-/// `boot check` says of each word of the line that it reached the kernel and was understood; of the tick, that it was counted.
+/// `boot check` reports for each word of the line that it reached the kernel and was understood; for the tick, that it was
+/// counted.
 fn every_answer(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    // A line and a file that claim what the kernel never did: the ticks that arrive tell.
+    // A line and a file that claim what the kernel never did: the counted ticks reveal it.
     let lie = verdict.status(seen, "lie", 1).json();
     let one = &lie["parameters"][0];
     let truths = [&one["understood"]["truth"], &one["works"]["truth"]];

@@ -1,5 +1,5 @@
 //! The boot line on a disk of a Raspberry Pi, with the arm64 binary on an arm64 kernel. QEMU has no firmware that reads
-//! `cmdline.txt`; the lab hands the edited line on to the kernel.
+//! `cmdline.txt`; the lab passes the edited line to the kernel.
 
 use super::boot_disk::Story;
 use crate::disk::{Disk, Firmware};
@@ -46,8 +46,8 @@ const SHAPE: Shape = Shape {
     ..USUAL
 };
 
-/// What the firmware does at a start: it takes the line of its file, or after `reboot '0 tryboot'` that of the file that
-/// `tryboot.txt` names.
+/// Emulates the firmware at a start: it uses the line of its file, or after `reboot '0 tryboot'` that of the file named in
+/// `tryboot.txt`.
 const FIRMWARE: &str = "force=--force
 again() {
     rec cmdline.txt cat /boot/firmware/cmdline.txt

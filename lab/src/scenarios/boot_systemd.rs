@@ -1,4 +1,4 @@
-//! The boot line on a disk with systemd-boot: what the boot loader really starts after an edit.
+//! The boot line on a disk with systemd-boot: what the boot loader actually boots after an edit.
 
 use super::boot_disk::Story;
 use crate::disk::{Disk, Firmware};

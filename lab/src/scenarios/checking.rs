@@ -1,5 +1,5 @@
-//! Isolation that erodes: after `apply` one thing after the other is broken, as other programs and people do it. `check`
-//! has to name each, and `check --fix` to mend it; `undo` then gives back what was there before all of it.
+//! Damages isolation step by step after `apply`, as other programs and users do. `check` must name each breakage, and `check
+//! --fix` must repair it; `undo` then restores the state before all of it.
 
 pub(super) mod breakages;
 
@@ -32,11 +32,11 @@ pub(super) const QUIET_START: Shape = Shape {
     ..DISK
 };
 
-/// By name beside what `strict` holds, so that more can be lost.
+/// Explicitly requested in addition to `strict`, so that more can be lost.
 const WANTED: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
                       --with pm_qos_resume_latency_us=n/a --with watchdog";
 
-/// Writing to the servers of a CPU makes 6.12 warn of itself (`kernel/sched/deadline.c`), so there nobody does.
+/// Writing to the servers of a CPU makes 6.12 print a warning (`kernel/sched/deadline.c`), so this is skipped there.
 pub(super) fn of(cell: &Cell) -> impl Iterator<Item = &'static Breakage> {
     let spared = cell.kernel == K6_12_RT;
     BREAKAGES
@@ -44,7 +44,7 @@ pub(super) fn of(cell: &Cell) -> impl Iterator<Item = &'static Breakage> {
         .filter(move |one| !(spared && one.name == "fair_server"))
 }
 
-/// What is applied: the servers of a CPU too, where the kernel bears it.
+/// What is applied: the servers of a CPU too, where the kernel supports it.
 pub(super) fn wanted(cell: &Cell) -> String {
     let servers = match cell.kernel == K6_12_RT {
         true => "",
@@ -53,12 +53,12 @@ pub(super) fn wanted(cell: &Cell) -> String {
     format!("{WANTED}{servers}")
 }
 
-/// A guest where everything that is wanted differs from what is, and a stranger's thread.
+/// A guest where every intended value differs from the actual one, with a foreign thread.
 pub(super) fn set_up() -> String {
     format!("{DISTURBED}sleeper=$(lab-guest sleepers 1 stranger)\nstate before\n")
 }
 
-/// Breakages that every kernel has use for.
+/// Breakages that are possible on every kernel.
 pub(super) const LEAST: usize = 30;
 
 fn script(cell: &Cell) -> String {
@@ -140,7 +140,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("JUnit: {junit}"),
     );
     verdict.status(seen, "undo", 0);
-    // The thread of an interrupt follows where the interrupt fired last, which no undo gives back.
+    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
     let record = seen.get("same_undo");
     let changed: Vec<&str> = record
         .stdout
@@ -153,7 +153,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-/// One breakage: found with its finding, mended, and nothing else is wrong then.
+/// One breakage: found with its finding and repaired; afterwards nothing else is wrong.
 fn broken(seen: &Records, one: &Breakage, verdict: &mut Verdict) {
     let (found, fixed) = (format!("{}_found", one.name), format!("{}_fixed", one.name));
     verdict.equal(&found, seen.get(&found).status, 1);

@@ -1,5 +1,5 @@
-//! The tutorial of cset, and how other programs call it, against our front end: on both versions of control groups,
-//! with the state of the machine compared before and after.
+//! Runs the tutorial of cset, and the calls that other programs make to it, with our front end: on both versions of control
+//! groups, with the state of the machine compared before and after.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -95,7 +95,7 @@ same same_end before end
     .replace("MED", med(cell))
 }
 
-/// The set that two tasks move into: on v2 only the innermost ones take any.
+/// The set that two tasks move into: on v2 only the innermost sets accept tasks.
 fn med(cell: &Cell) -> &'static str {
     match cell.layout {
         Layout::V2 => "/prio_all/prio_high/prio_med/prio_low",
@@ -231,7 +231,7 @@ fn the_shield(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-/// Whether a task of `lab-guest who` is no kernel thread.
+/// Whether a task of `lab-guest who` is not a kernel thread.
 fn is_program(_: &Records, task: &str) -> bool {
     let names = [
         "sleepers",
@@ -248,7 +248,7 @@ fn is_program(_: &Records, task: &str) -> bool {
     names.iter().any(|name| task.ends_with(&format!(" {name}")))
 }
 
-/// Three programs that spin share three CPUs: the shield is balanced inside, as cset's callers need it.
+/// Three spinning programs share three CPUs: the shield is balanced inside, as cset's callers need it.
 fn spread(spins: &str, verdict: &mut Verdict) {
     let spins: Vec<serde_json::Value> = spins
         .lines()

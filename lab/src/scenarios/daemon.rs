@@ -1,5 +1,5 @@
-//! The daemon beside a partition that erodes: what others break is in its log, with who wrote it, is set again, and is over;
-//! and `undo` afterwards gives back what was there before all of it.
+//! The daemon beside a partition that other programs damage: it logs each breakage and its writer, repairs it, and logs its
+//! end. `undo` then restores the state before all of it.
 
 use super::checking::breakages::Breakage;
 use super::checking::{LEAST, QUIET_START, of, set_up, wanted};
@@ -25,17 +25,17 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// Rounds of files come every 900 s at the most where a question is as dear as in an emulator, and there are far more
-/// breakages than these.
+/// File rounds run at most every 900 s where a check is as expensive as in an emulator, and there are far more breakages than
+/// rounds.
 const MOST_ROUNDS: u64 = 3;
 
-/// From one question to the next passes so much at most, and as long is waited for the rest of what happens.
+/// Maximum time between two checks, and the waiting time for further events.
 const PAUSE_S: f64 = 1.05;
 
-/// A guest has four CPUs, of which the emulator runs one at a time; a question may be under way when something happens.
+/// A guest has four CPUs, of which the emulator runs one at a time; a check may be running when something happens.
 const SHARED: f64 = 8.0;
 
-/// How long a breakage is waited for.
+/// Maximum waiting time for a breakage.
 const PATIENCE_S: u32 = 40;
 
 fn script(cell: &Cell) -> String {
@@ -100,7 +100,7 @@ same same_undo before after
     script
 }
 
-/// A file that nobody can write any more is not set again, however often it is asked for. Then it is as before.
+/// A file that can no longer be written is not repaired, however often this is requested. Afterwards it is restored.
 const REFUSED: &str = "echo 7 >/tmp/interval
 mount -o bind /tmp/interval /proc/sys/vm/stat_interval
 mount -o remount,bind,ro /proc/sys/vm/stat_interval
@@ -116,10 +116,10 @@ kill -HUP $daemon
 note well_again $(lab-guest told $log $from 60 knob-lost /proc/sys/vm/stat_interval)
 ";
 
-/// How often the interrupt comes and goes.
+/// How often the interrupt appears and disappears.
 const TURNS: usize = 3;
 
-/// Without a partition, so that the interrupt that comes may fire on the CPU. Then the CPU itself goes and comes.
+/// Without a partition, so that the new interrupt may fire on the CPU. Then the CPU itself goes offline and online.
 const COMES_AND_GOES: &str =
     "quietcore watch --daemon --cpus 3 --log /tmp/alone >/tmp/said_alone 2>&1 </dev/null &
 daemon=$!
@@ -206,8 +206,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let longest_s = state["asked"]["longest_ms"].as_f64().unwrap_or_default() / 1_000.0;
     for (what, most, mut seconds) in [("found", 1, delays), ("over", 2, ends)] {
         seconds.sort_by(f64::total_cmp);
-        // On real machines a question lasts some milliseconds, and what is promised is a second. Here one lasts as long as
-        // the emulator is slow, and others want its one CPU too.
+        // On real machines a check takes some milliseconds, and the promise is one second. Here the emulator is slow, and
+        // other threads need its single CPU too.
         let promised = f64::from(most) * (PAUSE_S + SHARED * longest_s);
         verdict.that(
             seconds.last().is_some_and(|longest| *longest <= promised),
@@ -224,7 +224,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         state["asked"],
         seen.get("used").stdout.trim()
     ));
-    // How late a line is says something about the emulator; that it did not wait for a round says who told of it.
+    // The delay of a line depends on the emulator; that it came before a round shows its source.
     let rounds = state["asked"]["rounds"].as_u64().unwrap_or(u64::MAX);
     verdict.that(
         rounds <= MOST_ROUNDS,
@@ -265,7 +265,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("the daemon beside it", seen.get("status_alone").text(), "0");
     verdict.status(seen, "undo", 0);
     let record = seen.get("same_undo");
-    // The thread of an interrupt follows where the interrupt fired last, which no undo gives back.
+    // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore.
     let is_other = |line: &&str| !(line.starts_with("kthread ") && line.contains(": \"irq/"));
     let changed: Vec<&str> = record.stdout.lines().filter(is_other).collect();
     verdict.that(
@@ -274,7 +274,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
 }
 
-/// Recorded lines of JSON. One that is none counts against the guest.
+/// Recorded lines of JSON. An invalid line counts against the guest.
 pub(super) fn lines(seen: &Records, name: &str, verdict: &mut Verdict) -> Vec<Value> {
     let text = seen.get(name).stdout;
     let lines: Vec<Value> = text
@@ -285,7 +285,7 @@ pub(super) fn lines(seen: &Records, name: &str, verdict: &mut Verdict) -> Vec<Va
     lines
 }
 
-/// One breakage: it appeared, was repaired, and is gone; says whether the line tells who.
+/// One breakage: it appeared, was repaired, and is gone. Returns whether the line names the writer.
 fn told(one: &Breakage, lines: &[Value], verdict: &mut Verdict) -> bool {
     let is = |line: &&Value, event: &str| {
         let is_about = line["subject"]
@@ -307,7 +307,7 @@ fn told(one: &Breakage, lines: &[Value], verdict: &mut Verdict) -> bool {
         .and_then(|place| lines[place]["by"].as_array())
         .cloned()
         .unwrap_or_default();
-    // A mask that is set by system call is told by no source.
+    // No source reports a mask that is set by system call.
     let is_write = one.id != "task-here";
     verdict.that(
         !is_write || !by.is_empty(),

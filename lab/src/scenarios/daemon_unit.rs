@@ -1,5 +1,6 @@
-//! The daemon as a unit of a real systemd, inside of what that unit forbids it: it hears, writes its log, repairs, is watched,
-//! and what one that ended has told is no news to the next. The journal of that systemd holds the lines of the log.
+//! The daemon as a unit of a real systemd, within the unit's restrictions: it receives events, writes its log, repairs, and
+//! is watched. What one daemon has reported is not news for the next one. The journal of that systemd contains the lines of
+//! the log.
 
 use super::daemon::lines;
 use super::systemd::cells;
@@ -8,7 +9,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::verdict::Verdict;
 use serde_json::Value;
 
-/// With systemd 252 on 6.1, and with the newest on the newest.
+/// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "daemon_unit",
     about: "watch --daemon as a unit of systemd tells, repairs, is restarted when it hangs, and tells nothing twice",

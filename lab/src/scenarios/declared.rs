@@ -1,4 +1,4 @@
-//! `/etc/quietcore.toml`: brought into force, back at boot within the lock-out rules, given to a user, removed again.
+//! `/etc/quietcore.toml`: applied, recreated at boot within the lock-out rules, delegated to a user, removed again.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -6,7 +6,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
-/// On both versions of control groups, and with the word on the boot line that keeps everything away.
+/// On both versions of control groups, and with the boot word that disables everything.
 pub const SCENARIO: Scenario = Scenario {
     name: "declared",
     about: "declared partitions come by apply and at boot, an owner moves himself in, and undo --all leaves no trace",
@@ -78,7 +78,7 @@ state middle
 same same_middle before middle
 ";
 
-/// Another boot is made by putting another identity over that of this one.
+/// Another boot is simulated by mounting another boot ID over the current one.
 const BOOT: &str = "rec boot_1 quietcore apply --at-boot --good-after 1h --json
 rec note ls /var/lib/quietcore/boot-attempt
 rec boot_again quietcore apply --at-boot --good-after 1h --json
@@ -195,7 +195,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     check_traces(seen, verdict);
 }
 
-/// Records that must have said nothing.
+/// Records that must be empty.
 fn silent(seen: &Records, verdict: &mut Verdict, names: &[&str]) {
     for name in names {
         let record = seen.get(name);

@@ -1,5 +1,5 @@
-//! The shell export does without quietcore what quietcore would do: apply, status, undo under busybox, killed in the
-//! middle, and with somebody else's hand in between.
+//! The shell export does the work of quietcore without it: apply, status, undo under busybox, killed in the middle, and with
+//! changes by another program in between.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -17,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With interrupts that the kernel lets nobody move.
+/// With interrupts that cannot be moved.
 const DISK: Shape = Shape {
     modules: &["nvme"],
     devices: &[
@@ -153,7 +153,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "other_machine", 4);
 }
 
-/// Nothing differs, but where a thread of an interrupt runs: it follows where that fired last.
+/// No difference, except the CPU of interrupt threads, which follow the CPU where they fired last.
 fn same(seen: &Records, name: &str, verdict: &mut Verdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(name);

@@ -1,5 +1,5 @@
-//! What goes wrong while a partition stands: programs that spin and fork, recycled numbers, devices that vanish and
-//! return, values that others change, file systems that turn read-only, two quietcore at once, hostile links, signals.
+//! Faults while a partition is active: programs that spin and fork, recycled numbers, devices that vanish and return, values
+//! that others change, file systems that become read-only, two concurrent quietcore, hostile links, signals.
 
 use super::bad_input::refused;
 use crate::kernels::{K6_1, K7};
@@ -17,7 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// A disk controller whose queues the kernel manages and one that leaves for a while.
+/// A disk controller whose queues the kernel manages, and one that is removed for a while.
 const DEVICES: Shape = Shape {
     modules: &["nvme", "ahci"],
     devices: &[
@@ -166,7 +166,7 @@ rec run_read_only_again quietcore undo --quiet
 end run_read_only
 ";
 
-/// Statuses of both, and what is in force afterwards.
+/// Statuses of both, and what is active afterwards.
 const PAIRS: &str = "
 pair() { # NAME FIRST SECOND
     sh -c \"quietcore $2 --quiet\" 2>/dev/null & first=$!
@@ -256,7 +256,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for part in PARTS {
         let name = format!("same_{part}");
         let record = seen.get(&name);
-        // What its driver makes anew has new numbers; the thread of an interrupt and its files are born with it.
+        // Objects that its driver recreates have new numbers; the thread of an interrupt and its files are created with it.
         let changed: Vec<&str> = record
             .stdout
             .lines()
@@ -322,7 +322,7 @@ fn devices_and_values(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
         text("change").starts_with("irq_affinity/") && text("outcome").starts_with("refused")
     });
-    // 7.2 says beforehand which ones the kernel manages, so that they are not tried.
+    // 7.2 reports beforehand which ones the kernel manages, so they are not tried.
     verdict.that(
         refused_irqs.count() > 0 || cell.kernel == K7,
         "an interrupt refused to move",
@@ -347,7 +347,7 @@ fn devices_and_values(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 fn others(seen: &Records, verdict: &mut Verdict) {
-    // Who comes second waits for the lock, and gives up after ten seconds (5) where the machine is that slow.
+    // The second process waits for the lock, and gives up after ten seconds (5) where the machine is that slow.
     for (pair, wanted) in [
         ("applies", &["0 5"][..]),
         ("undoes", &["0 0", "0 5"]),

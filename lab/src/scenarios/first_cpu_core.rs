@@ -1,6 +1,6 @@
-//! The old story of the first CPU core, as today's kernels tell it: the program has core 2, the first one of its
-//! socket, to itself; a new thread on its neighbour, core 3, writes to a disk whose interrupt is on core 2; and the
-//! completions of these writes, softirq BLOCK, arrive on the isolated core. `rq_affinity` sends them home.
+//! The known problem of the first CPU core, on today's kernels. A program has core 2, the first of its socket, to itself. A
+//! new thread on its neighbour, core 3, writes to a disk whose interrupt is on core 2. The completions of these writes,
+//! softirq BLOCK, arrive on the isolated core. `rq_affinity` sends them back to core 3.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -8,7 +8,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
-/// The rule differs by kernel, so it is told on two.
+/// The rule differs by kernel, so it is tested on two.
 pub const SCENARIO: Scenario = Scenario {
     name: "first_cpu_core",
     about: "a neighbour's disk writes complete on an isolated core until rq_affinity sends them home, by softirq counts",
@@ -38,9 +38,9 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// The interrupt is on core 2 because somebody put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1,
-/// the kernel's default, and 0 in a chapter of its own; the last chapter is what plain `apply` does. How many
-/// completions come while the neighbour goes on writing, `measure` counts on the isolated core itself.
+/// The interrupt is on core 2 because a user put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1, the
+/// kernel's default, and 0 in a separate part; the last part is plain `apply`. `measure` itself counts the completions on the
+/// isolated core while the neighbour keeps writing.
 fn script(_: &Cell) -> String {
     format!(
         "cat >/tmp/writes <<'END'
@@ -80,8 +80,8 @@ same same before after
 }
 
 fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    // A CPU of a run-time partition shares its cache with nobody on 6.1, so that 1 completes at home there; on 7.2 it
-    // goes on sharing with its neighbours.
+    // On 6.1 a CPU of a run-time partition shares its cache with no other CPU, so 1 completes on the requesting CPU; on 7.2
+    // it keeps sharing with its neighbours.
     let shared = if cell.kernel == K7 {
         Place::Isolated
     } else {

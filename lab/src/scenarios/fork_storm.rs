@@ -1,5 +1,5 @@
-//! Processes that fork faster than anybody can list them: none may be left on the isolated CPU. And a thousand that
-//! sleep: moving them takes little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
+//! Processes that fork faster than they can be listed: none may be left on the isolated CPU. And a thousand sleeping ones:
+//! moving them needs little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
 
 use super::apply_undo::movable;
 use crate::records::{Record, Records};
@@ -11,13 +11,13 @@ const ROOMY: Shape = Shape {
     memory_mib: 512,
     ..USUAL
 };
-/// The most that apply and undo may have.
+/// Maximum memory of apply and undo.
 const MOST_KIB: u64 = 20 * 1024;
-/// How many times longer than the bare loop that moves the same thousand tasks an apply may take on v1. It has a
-/// fixed part of half a second there; one that reads files for every task takes forty times as long.
+/// Maximum time of an apply on v1, as a multiple of the bare loop that moves the same thousand tasks. It has a fixed part of
+/// half a second there; one that reads files for every task takes forty times as long.
 const TIMES_BARE: f64 = 20.0;
 
-/// v1 is the hard case, because every task is moved by itself there.
+/// v1 is the hard case, because every task is moved separately there.
 pub const SCENARIO: Scenario = Scenario {
     name: "fork_storm",
     about: "a fork storm runs during apply and undo, and no task is left behind",
@@ -83,7 +83,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.note(format!("{born} children"));
 }
 
-/// Memory on every kernel; time where every task is moved by itself.
+/// Memory on every kernel; time where every task is moved separately.
 fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for name in ["quiet1", "quiet2", "quiet-undo1", "quiet-undo2", "apply", "undo"] {
         let peak = verdict.status(seen, name, 0).peak_kib;
@@ -106,7 +106,7 @@ fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.note(format!("apply {:.1} times the bare loop", quiet / bare));
 }
 
-/// The mean over the records whose names begin so, and go on with a number.
+/// The mean over the records whose names have this prefix and a number.
 fn mean(seen: &Records, prefix: &str, value: impl Fn(&Record) -> f64) -> f64 {
     let is_one = |name: &&str| {
         name.strip_prefix(prefix)

@@ -1,4 +1,4 @@
-//! The guest's own program: what scenarios rely on has to be true of it first.
+//! Tests the guest's own program, on which all scenarios rely.
 
 use crate::kernels::{K5_10, K6_1, K7};
 use crate::records::Records;
@@ -23,8 +23,8 @@ fn cells() -> Vec<Cell> {
     ]
 }
 
-/// What stands in the folder of `lab-guest victim` when it was killed at the entry of its first, second ... call:
-/// mkdir, open and write a, open and write b, rename a to c, open and write d.
+/// The content of the directory of `lab-guest victim` when it was killed at the entry of its first, second ... call: mkdir,
+/// open and write a, open and write b, rename a to c, open and write d.
 const LEFT: &[&str] = &["", "", "a=", "a=1", "a=1 b=", "a=1 b=2", "b=2 c=1", "b=2 c=1 d="];
 
 fn script(_: &Cell) -> String {

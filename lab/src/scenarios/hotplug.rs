@@ -1,6 +1,6 @@
-//! A CPU goes offline in the middle of `apply`, and between `apply` and `undo`: one of the partition, one of everything
-//! else. What is said is true, and when the CPU is back everything is as before. One goes while it is measured: the result
-//! keeps what it had, and says so.
+//! A CPU goes offline during `apply`, and between `apply` and `undo`: a CPU of the partition, and another one. All messages
+//! are true, and once the CPU is back everything is as before. One goes offline during a measurement: the result keeps its
+//! data and reports the event.
 
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
@@ -20,7 +20,7 @@ fn cells() -> Vec<Cell> {
     Cell::of_each_kind().map(|cell| cell.within(600)).to_vec()
 }
 
-/// Which CPU goes.
+/// The CPU that goes offline.
 const GOES: &[(&str, u32)] = &[("isolated", 3), ("housekeeping", 1)];
 
 fn script(cell: &Cell) -> String {
@@ -70,10 +70,10 @@ turn 3 1
     script
 }
 
-/// What is measured while the CPU goes.
+/// The measurement during which the CPU goes offline.
 const KINDS: &[&str] = &["latency", "noise", "all"];
 
-/// Somebody's own set, with programs inside. Hotplug takes the CPU from it for good.
+/// A foreign cpuset with programs inside. Hotplug removes the CPU from it permanently.
 const FOREIGN_SET: &str = "mkdir /sys/fs/cgroup/cpuset/foreign
 echo 2-3 >/sys/fs/cgroup/cpuset/foreign/cpuset.cpus
 echo 0 >/sys/fs/cgroup/cpuset/foreign/cpuset.mems
@@ -97,7 +97,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         }
         let meanwhile = format!("{name}_meanwhile");
         super::sigkill_anywhere::swept(seen, &meanwhile, 3, verdict);
-        // Done; done, with an error finding; or taken back. Never a signal, never a bug.
+        // Done; done, with an error finding; or undone. Never a signal, never a bug.
         let statuses = seen.get(&meanwhile).json()["statuses"].clone();
         let strange: Vec<String> = statuses
             .as_object()
@@ -116,7 +116,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-/// A measurement whose CPU went offline: an error, a part of the samples, and accounts that hold.
+/// A measurement whose CPU went offline: an error, a part of the samples, and consistent counters.
 fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
     let result = verdict.status(seen, kind, 1).json();
     verdict.that(

@@ -1,4 +1,4 @@
-//! A CPU that was idle when its partition was made is not asked to balance for others afterwards.
+//! A CPU that was idle when its partition was made does not have to balance for others afterwards.
 //!
 //! Without a domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`) again, and every busy CPU sends it
 //! function calls; see `apply::Busy`.
@@ -16,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Which of several partitions is asked is chance: some tick may find the CPU busy while it is made.
+/// Which of several partitions is affected is random: some tick may find the CPU busy while the partition is made.
 const ROUNDS: usize = 5;
 
 fn cells() -> Vec<Cell> {

@@ -1,4 +1,4 @@
-//! What `inspect` says about a machine against what QEMU was told to be.
+//! Compares the output of `inspect` with the machine that QEMU emulates.
 
 use crate::kernels::{K5_10, K6_1, K7};
 use crate::records::Records;
@@ -171,7 +171,7 @@ fn list(numbers: &[u32]) -> String {
     runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
-/// Where two JSON values differ first, as a path with both values.
+/// The first difference of two JSON values, as a path with both values.
 fn first_difference(one: &Value, two: &Value, path: &str) -> Option<String> {
     match (one, two) {
         (Value::Object(left), Value::Object(right)) => {

@@ -1,4 +1,4 @@
-//! A program that is started again and again in a partition does not fill the journal, which is in memory until the restart.
+//! A program that is started repeatedly in a partition does not fill the journal, which is in memory until the restart.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -20,7 +20,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Short runs, four times as many as those after which the journal is searched, and after how many of them it is looked at.
+/// Number of short runs, four times the interval of journal searches, and the number of runs between two checks of it.
 const RUNS: usize = 600;
 const STEP: usize = 20;
 

@@ -1,5 +1,5 @@
-//! Every knob that is a file, on real kernels: applied by profile and by name, seen in the files and in what the
-//! kernel then does, and taken back.
+//! Tests every knob that is a file, on real kernels: applied by profile and by name, visible in the files and in the kernel's
+//! behaviour, and undone.
 
 mod expected;
 
@@ -52,8 +52,7 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// What a machine has that nobody has looked after: every knob that is a file, at a value that disturbs, where the guest
-/// has it. `$irq` is the disk's.
+/// An untuned machine: every knob that is a file has a disturbing value, where the guest has it. `$irq` is the disk's.
 pub(super) const DISTURBED: &str = "populate
 ifconfig lo 127.0.0.1 up
 wait_for 10 test -b /dev/sda
@@ -69,7 +68,7 @@ done
 irq=$(awk '/ahci/{sub(\":\", \"\", $1); print $1; exit}' /proc/interrupts)
 ";
 
-/// What is wrong with a command line, and must be met before anything happens.
+/// Errors of a command line, which must be found before anything is changed.
 const WRONG: &[(&str, &str)] = &[
     ("no_knob", "--with rq_afinity"),
     ("no_value", "--with rq_affinity=7"),
@@ -78,7 +77,7 @@ const WRONG: &[(&str, &str)] = &[
     ("both", "--with stat_interval --without stat_interval"),
 ];
 
-/// By name: everything that no profile holds, and values of some that one holds.
+/// By name: every knob outside the profiles, and values of some inside one.
 const NAMED: &str = "--with watchdog --with nmi_watchdog --with check_interval --with sched_rt_runtime_us \
                      --with fair_server --with ext_server --with cpu_offline --with xps_cpus --with no_turbo \
                      --with pm_qos_resume_latency_us=n/a --with transparent_hugepage=never --without rq_affinity";
@@ -221,8 +220,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "same_named",
         "same_cycled",
     ] {
-        // The thread of an interrupt follows where the interrupt fired last, which no undo gives back; and the kernel
-        // computes a reserve of memory anew when huge pages come back (`set_recommended_min_free_kbytes`).
+        // The thread of an interrupt follows the CPU where it fired last, which undo cannot restore. And the kernel
+        // recalculates a reserve of memory when huge pages return (`set_recommended_min_free_kbytes`).
         let follows = |line: &&str| {
             let irq_thread = line.starts_with("kthread ") && line.contains(": \"irq/");
             let reserve = name == "same_named" && line.starts_with("/proc/sys/vm/min_free_kbytes:");
@@ -290,7 +289,7 @@ fn values(seen: &Records, name: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Every file that was there before says what it should, and the others do not appear.
+/// Every file that existed before has its expected value, and no other files appear.
 fn held(
     free: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
@@ -376,7 +375,7 @@ fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
         matches!(net, [Some(free), Some(held)] if free >= 60 && held < 5),
         format!("packets received on CPU 3, free and held: {net:?}"),
     );
-    // Where interrupts are threads, the thread completes the request, and no file says otherwise.
+    // Where interrupts are threads, the thread completes the request, and no file shows otherwise.
     if !realtime {
         let here = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 3));
         let home = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 1));

@@ -1,5 +1,5 @@
-//! One large machine: 128 CPUs in four packages and eight memory nodes, of which three packages are isolated. Beside it the same
-//! on eight CPUs, so that the report shows how the time of `apply` grows.
+//! One large machine: 128 CPUs in four packages and eight memory nodes, with three packages isolated. Also the same on eight
+//! CPUs, so that the report shows how the time of `apply` grows.
 
 use crate::kernels::{K6_12, K7};
 use crate::records::Records;
@@ -45,7 +45,7 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// The first package keeps house.
+/// The first package is for housekeeping.
 fn isolated(cell: &Cell) -> String {
     let cpus = cell.shape.cpus();
     format!("{}-{}", cpus / 4, cpus - 1)

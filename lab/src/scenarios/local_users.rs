@@ -1,5 +1,5 @@
-//! What any local user can place, own or send: none of it decides where root writes, what root runs at boot, or how much of a CPU the
-//! daemon takes.
+//! What any local user can place, own or send: none of it decides where root writes, what root runs at boot, or how much CPU
+//! time the daemon uses.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -21,7 +21,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The most of a CPU that the paces of the daemon allow beside a user who writes without end: a fifth for questions, a tenth for
+/// Maximum CPU share that the daemon's rate limits allow while a user writes endlessly: a fifth for checks, a tenth for
 /// processes that change their names, a twentieth for writes (`watch::drift::Pace`).
 const MOST_SHARE: f64 = 0.35;
 

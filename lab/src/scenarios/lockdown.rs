@@ -1,5 +1,5 @@
-//! Tracing where it is forbidden: a kernel that is locked down shows an empty tracefs. What is said is true, and the best
-//! that is left is done.
+//! Tracing where it is forbidden: a locked-down kernel shows an empty tracefs. All messages are true, and the best remaining
+//! method is used.
 
 use crate::kernels::K7;
 use crate::records::Records;
@@ -25,7 +25,7 @@ pub const LATER: Scenario = Scenario {
     check: check_later,
 };
 
-/// Everything forbidden that could show the kernel's memory, tracing too.
+/// Forbids everything that could show the kernel's memory, including tracing.
 const LOCKED: Shape = Shape {
     boot: "lockdown=confidentiality",
     ..USUAL
@@ -35,7 +35,7 @@ fn cells() -> Vec<Cell> {
     vec![Cell::new(K7, Layout::V2).on(LOCKED).within(300)]
 }
 
-/// A CPU that somebody else spins on, so that whoever wants it waits.
+/// A CPU on which another program spins, so that any other thread there waits.
 const SPINNER: &str = "lab-guest spin 3 other:0 600 >/dev/null &
 spinner=$!
 wait_for 60 sh -c \"lab places_of lab-guest | grep -q .\"

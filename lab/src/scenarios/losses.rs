@@ -1,5 +1,5 @@
-//! Buffers that are too small for a storm whose size is known: what the kernel could not keep is counted for each CPU and said,
-//! and what is left of the events gives nobody a name that is not his.
+//! Buffers that are too small for a storm of known size: the kernel's lost events are counted and reported for each CPU, and
+//! the remaining events blame no thread wrongly.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -9,7 +9,7 @@ use crate::truth::Table;
 use crate::verdict::Verdict;
 use serde_json::Value;
 
-/// On a kernel that does not tell who sends interrupts, and on the newest.
+/// On a kernel that does not report the senders of interrupts, and on the newest.
 pub const SCENARIO: Scenario = Scenario {
     name: "losses",
     about: "events that found no room in the kernel's buffers are counted, and nobody is blamed for what they would have told",
@@ -23,12 +23,12 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Bytes that are handed over on CPU 2 while it is recorded: at least two switches each.
+/// Bytes that are passed on CPU 2 during the recording: at least two switches each.
 const HANDED: u64 = 3_000;
 
-/// Who records is stopped while the storm lasts: however fast the machine is, a buffer is all that is left of it. Then three
-/// kinds of culprits, while two threads switch back and forth: one that runs there itself, one that sends interrupts,
-/// one that is woken there.
+/// The recorder is stopped during the storm: however fast the machine is, only one buffer is left of it. Then three kinds of
+/// culprits, while two threads switch back and forth: one that runs there itself, one that sends interrupts, one that is
+/// woken there.
 fn script(_: &Cell) -> String {
     format!(
         "cat >/tmp/unread <<'END'
@@ -52,7 +52,7 @@ rec instances ls /sys/kernel/tracing/instances
 }
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    // A record that misses something is no success.
+    // An incomplete recording is not a success.
     let small = verdict.status(seen, "small", 1);
     let (recorded, lost) = of_cpu(&small.json());
     verdict.that(

@@ -37,8 +37,8 @@ pub const ON_ARM64: Scenario = Scenario {
     check,
 };
 
-/// What the sampler may be told to be, with the kernel's name and priority of it. The deadline is granted because CPU 3
-/// is isolated alone.
+/// Possible policies of the sampler, with the kernel's name and priority of each. The deadline is granted because CPU 3 is
+/// isolated alone.
 const POLICIES: &[(&str, &str, u64)] = &[
     ("other", "other", 0),
     ("batch", "batch", 0),
@@ -48,8 +48,8 @@ const POLICIES: &[(&str, &str, u64)] = &[
     ("deadline:2ms/10ms", "deadline", 0),
 ];
 
-/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file
-/// that is written on the way has samples: what a guest's second is worth changes with the load of the host.
+/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3. `begun` waits until a file that
+/// is written during the run has samples: the speed of a guest changes with the load of the host.
 fn script(_: &Cell) -> String {
     let mut script = "begun() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
 rec apply quietcore apply --cpus 3 --json
@@ -63,7 +63,7 @@ rec gaps taskset -c 0 quietcore measure noise --for 300ms --json
             "rec policy-{policy} quietcore measure latency --policy {policy} --interval 10ms --for 100ms --json\n"
         ));
     }
-    // A spinner above the sampler: what was due meanwhile has to be among the missed.
+    // A spinner above the sampler: wake-ups expected during that time must be counted as missed.
     script.push_str(
         "rec shared quietcore measure latency --cpus 1 --policy deadline:2ms/10ms --interval 10ms --for 100ms
 (begun /run/late.json; lab-guest spin 1 fifo:50 1 >/dev/null) &
@@ -112,7 +112,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     ends::check(seen, verdict);
 }
 
-/// A sampler that did not get its CPU: nothing that was due is lost, and the schedule has what the samples have not.
+/// A sampler that did not get its CPU: no expected wake-up is lost, and the schedule has those that the samples lack.
 fn late(result: &Value, verdict: &mut Verdict) {
     accounts("late", result, verdict);
     let thread = first(result);
@@ -151,7 +151,7 @@ fn has(result: &Value, finding: &str) -> bool {
     findings.into_iter().flatten().any(|note| note["id"] == finding)
 }
 
-/// Claims that every thread has samples, that nothing which was due is unaccounted for, and that none faulted.
+/// Claims that every thread has samples, that every expected wake-up is accounted for, and that none faulted.
 fn accounts(name: &str, result: &Value, verdict: &mut Verdict) {
     verdict.that(
         !threads(result).is_empty(),
@@ -172,7 +172,7 @@ fn accounts(name: &str, result: &Value, verdict: &mut Verdict) {
             number("recorded").is_some_and(|recorded| recorded > 0),
             format!("{name}: no sample on CPU {}", thread["cpu"]),
         );
-        // Unknown in a file that was written on the way.
+        // Unknown in a file that is written during the run.
         verdict.that(
             thread["own"].is_null() || thread["own"]["page_faults"] == 0,
             format!("{name}: own page faults: {}", thread["own"]),

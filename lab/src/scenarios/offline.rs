@@ -1,5 +1,5 @@
-//! A CPU goes offline while it is traced, for good or for a moment: the answer is of the time until then and says so, nothing
-//! hangs, and no instance stays.
+//! A CPU goes offline while it is traced, permanently or temporarily: the report covers the time until then and says so,
+//! nothing hangs, and no instance is left.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -24,7 +24,7 @@ fn cells() -> Vec<Cell> {
     ]
 }
 
-/// It goes some seconds after tracing has begun, for which an emulator may need as long.
+/// It goes offline some seconds after the start of tracing, which an emulator may need for that.
 fn script(_: &Cell) -> String {
     const LOOP: &str = "-- sh -c 'while :; do :; done'";
     format!(
@@ -79,8 +79,8 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             let sum = number(cpu, "explained_ns") + number(cpu, "unexplained_ns");
             verdict.equal(&format!("{name}: the accounts"), number(cpu, "stolen_ns"), sum);
             verdict.equal(&format!("{name}: lost events"), number(cpu, "lost_events"), 0);
-            // A probe also sees what the emulator takes, of which no event tells: a seventh of its time was seen. It ends
-            // when the CPU goes, so the time after that would be most of all.
+            // A probe also sees the time that the emulator takes, which no event shows: a seventh of its time was seen. It
+            // ends when the CPU goes offline; otherwise most of it would be the time after that.
             let most_ns = match name {
                 "probe" => number(cpu, "duration_ns") / 3,
                 _ => 500_000_000,

@@ -1,5 +1,5 @@
-//! partrt's documented tutorial, unchanged, against the front end: create, run, move, list, undo, and the state after
-//! it is the state before it. So are its options, and the counters of ticks beside it.
+//! Runs partrt's documented tutorial, unchanged, with the front end: create, run, move, list, undo. The state after it equals
+//! the state before. Also tests its options, and counts ticks.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7};
@@ -27,8 +27,8 @@ const NODES: Shape = Shape {
 fn cells() -> Vec<Cell> {
     vec![
         Cell::new(K6_1, Layout::V1).on(NODES).within(240),
-        // One node: up to 6.x the kernel itself widens the masks of a node's own unbound kworkers when a v2 partition
-        // goes, and nobody may narrow these again.
+        // One node: up to 6.x the kernel itself widens the masks of a node's unbound kworkers when a v2 partition is removed,
+        // and they cannot be narrowed again.
         Cell::new(K6_1, Layout::V2).within(240),
         Cell::new(K7, Layout::V2).on(NODES).within(240),
     ]
@@ -217,7 +217,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(seen.get("journal").status != 0, "no journal is left");
 }
 
-/// A second partition, which shares what takes everything else.
+/// A second partition, which shares the set for everything else.
 fn two(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for name in ["two_one", "two_two"] {
         verdict.status(seen, name, 0);
@@ -235,7 +235,7 @@ fn two(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     );
     let run = words(&verdict.status(seen, "two_run", 0).stdout);
     verdict.equal("two_run", run.as_str(), "0 0 Cpus_allowed_list: 0-1");
-    // The directory on v1 keeps its name; on v2 there is none, and the name is what the user gave last.
+    // The directory on v1 keeps its name; on v2 there is none, and the name is the user's last one.
     let rest = if cell.layout == Layout::V1 { "nrt" } else { "rest" };
     let left = verdict.status(seen, "two_left", 0).stdout;
     verdict.equal(
@@ -268,7 +268,7 @@ fn node(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("memory of node 1", seen.get("node_mems").text(), "1");
 }
 
-/// Where tasks were put.
+/// The placement of tasks.
 fn placed(seen: &Records, verdict: &mut Verdict) {
     for (name, cpus) in [
         ("test_in", "3"),
@@ -304,7 +304,7 @@ fn refused(seen: &Records, verdict: &mut Verdict) {
         "partrt: Failed execution: Invalid cpumask: 0x1 contains one or more CPUs that are not part of rt\n",
     );
     verdict.status(seen, "missing", 127);
-    // kthreadd may move on v1; the status is 0 either way, and who does not go is named.
+    // kthreadd may move on v1; the status is 0 either way, and tasks that do not move are named.
     let kernel = verdict.status(seen, "kernel", 0);
     let named = kernel.stderr.is_empty()
         || kernel

@@ -1,11 +1,11 @@
-//! Programs started in the partition and tasks moved there and back: what `/proc` says of each, and of all after undo.
+//! Starts programs in the partition and moves tasks there and back: checks `/proc` for each, and everything after undo.
 
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// On v1, where every cpuset takes single threads, and on v2, where a threaded one does.
+/// On v1, where every cpuset accepts single threads, and on v2, where a threaded one does.
 pub const SCENARIO: Scenario = Scenario {
     name: "run_move",
     about: "run and move place what they should, also what forks all the time; --out and undo bring all home",
@@ -141,7 +141,7 @@ fn stat(text: &str) -> Vec<&str> {
     vec![field(40), field(41), field(19)]
 }
 
-/// What a program is when it was started in the partition.
+/// The state of a program that was started in the partition.
 fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     let own = verdict.status(seen, "self", 0).stdout;
     let line = |name: &str| {
@@ -188,7 +188,7 @@ fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-/// What the parent that stays does.
+/// The actions of the parent that stays.
 fn stayed(seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "killed", 128 + 15);
     verdict.status(seen, "handed", 128 + 10);

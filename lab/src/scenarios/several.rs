@@ -1,4 +1,4 @@
-//! Two partitions with names: each comes and goes without disturbing the other, also when the tool is killed.
+//! Two named partitions: each is created and removed without disturbing the other, even when the tool is killed.
 
 use super::apply_undo::movable;
 use crate::records::Records;

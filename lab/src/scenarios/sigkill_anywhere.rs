@@ -6,7 +6,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// Every call on one kernel with v1 and one with v2, shared out over several guests; samples on others.
+/// Every call on one kernel with v1 and one with v2, divided among several guests; samples on others.
 pub const SCENARIO: Scenario = Scenario {
     name: "sigkill_anywhere",
     about: "apply or undo is killed at each of its changes, then undo gives back the state before",
@@ -15,7 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// Some of the calls, other ones each day: what `make test` has time for. All of them are killed by [`SCENARIO`].
+/// Some of the calls, different ones each day, to fit into `make test`. [`SCENARIO`] kills at all of them.
 pub const SAMPLE: Scenario = Scenario {
     name: "sigkill_sample",
     about: "apply or undo is killed at some of its changes, others each day, then undo gives back the state before",
@@ -101,7 +101,7 @@ fn check_sample(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     ));
 }
 
-/// A sweep stopped at that many calls at least, and every time everything was taken back.
+/// A sweep stopped at no fewer calls than this, and everything was undone every time.
 pub fn swept(seen: &Records, name: &str, least: u64, verdict: &mut Verdict) {
     let swept = verdict.status(seen, name, 0).json();
     let number = |field: &str| swept[field].as_u64().unwrap_or(0);

@@ -23,7 +23,7 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// Sweep, kills that have to be tried at least, calls between two kills, what is swept.
+/// Sweep, minimum number of kills, calls between two kills, and the swept commands.
 const SWEEPS: &[(&str, u64, u32, &str)] = &[
     (
         "resize",
@@ -88,7 +88,7 @@ END
             "rec {name} lab-guest {verb} entry {step} {offset} -- {commands}\n"
         ));
     }
-    // Once with a real-time program that spins inside: killed when it is out and demoted.
+    // Once with a spinning real-time program inside: killed when it is out and demoted.
     script.push_str(
         "state before
 sh /tmp/inhabited

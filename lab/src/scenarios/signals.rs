@@ -1,5 +1,5 @@
-//! SIGTERM, SIGINT and SIGHUP at the state-changing system calls of verbs: none is cut in two. What can be taken back is,
-//! with status 1; an undo is finished; and one that can do neither ends its change first and then by the signal.
+//! Sends SIGTERM, SIGINT and SIGHUP at the state-changing system calls of verbs: no verb stops halfway. A change that can be
+//! undone is undone, with status 1; an undo is finished; other verbs first complete their change and then end by the signal.
 
 use super::sigkill_anywhere::swept;
 use crate::kernels::K7;
@@ -8,7 +8,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// What a signal does to a verb is no matter of the kernel.
+/// The effect of a signal on a verb does not depend on the kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "signals",
     about: "apply, undo and cset get SIGTERM, SIGINT and SIGHUP at their changes, and leave nothing half done",
@@ -21,8 +21,8 @@ fn cells() -> Vec<Cell> {
     vec![Cell::new(K7, Layout::V2).within(480)]
 }
 
-/// A sweep: its name, what the command ends with when the signal comes in the middle, calls between two signals, and what
-/// is swept.
+/// A sweep: its name, the result of the command when the signal arrives in the middle, calls between two signals, and the
+/// swept commands.
 type Sweep = (&'static str, &'static str, u32, &'static str);
 
 const SWEEPS: &[Sweep] = &[
@@ -52,14 +52,14 @@ const SWEEPS: &[Sweep] = &[
     ),
 ];
 
-/// Times that each command is stopped in the middle at least.
+/// Minimum number of times that each command is stopped in the middle.
 const LEAST: u64 = 2;
 
-/// The first call at which a signal comes: the lock is taken by then.
+/// The first call at which a signal arrives: the lock is held by then.
 const FIRST: u32 = 23;
 
 fn script(_: &Cell) -> String {
-    // Another partition is made only where nothing was left half done.
+    // Another partition is made only where nothing was left incomplete.
     let mut script = "lab-guest sleepers 2 tenant >/dev/null
 lab-guest hold 3 &
 sleep 1

@@ -1,5 +1,5 @@
-//! How fast a machine with many tasks is partitioned, beside a bare loop that writes the same and beside the peers,
-//! all in one guest: emulated seconds mean nothing, their ratios do.
+//! Measures how fast a machine with many tasks is partitioned, compared with a bare loop that writes the same and with the
+//! peers, all in one guest: emulated seconds mean nothing, their ratios do.
 
 use crate::kernels::{K6_1, K7};
 use crate::packages::PEERS;
@@ -20,10 +20,10 @@ const CROWDED: Shape = Shape {
 
 /// Rounds of the quiet comparison; the fastest of each counts.
 const ROUNDS: u32 = 3;
-/// Sizes of the last comparison, and how many processes of 1,000 threads are added to come there.
+/// Sizes of the last comparison, and the number of added processes with 1,000 threads each.
 const CROWDS: [(&str, u32); 2] = [("30k", 20), ("100k", 70)];
 
-/// Not part of a full run: `make bench-lab` asks for it by name. [`super::fork_storm`] keeps a small version.
+/// Not part of a full run: `make bench-lab` requests it explicitly. [`super::fork_storm`] keeps a small version.
 pub const SCENARIO: Scenario = Scenario {
     name: "speed",
     about: "time and memory of apply and undo with 10,000 tasks and more, beside a bare loop and the peers",
@@ -38,7 +38,7 @@ fn cells() -> Vec<Cell> {
         .to_vec()
 }
 
-/// A peer: its name, and the commands that isolate CPU 3 and give it back.
+/// A peer: its name, and the commands that isolate CPU 3 and undo it.
 struct Peer {
     name: &'static str,
     apply: &'static str,

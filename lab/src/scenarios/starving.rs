@@ -1,4 +1,4 @@
-//! A sampler that is ready to run and gets no CPU is waited for, and told apart from one that does not even want to run.
+//! A sampler that is ready to run but gets no CPU is waited for, and distinguished from one that is not ready.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -6,7 +6,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// On a kernel that throttles real-time tasks, and on one with a fair server: neither gives a real-time sampler anything.
+/// On a kernel that throttles real-time tasks, and on one with a fair server: neither gives any time to a real-time sampler.
 pub const SCENARIO: Scenario = Scenario {
     name: "starving",
     about: "measure waits for a sampler that others keep from its CPU, and says who does when it gives up",
@@ -20,8 +20,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The first spinner ends after the time in which a sampler has to get ready that nobody keeps from it, the second does not end.
-/// The work that replaces the clock source of the boot may wait behind a spinner, and then does so while it is measured.
+/// The first spinner ends after the start-up limit of an unblocked sampler, the second does not end. The work that replaces
+/// the boot clock source may wait behind a spinner, and then happens during the measurement.
 fn script(_: &Cell) -> String {
     "rec clock lab wait_for 60 sh -c '! grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource'
 lab-guest spin 1 fifo:50 25 >/run/spun &

@@ -1,6 +1,6 @@
-//! A study that restarts its machine, through a real boot loader: power goes once in the middle, a boot that never comes up
-//! is given up, and one of two kernels is ended by `undo`. Which line and kernel each result was measured under is asked of the
-//! result.
+//! A study that restarts its machine, through a real boot loader: the power fails once in the middle, a boot that never
+//! succeeds is given up, and one of two kernels is ended by `undo`. Each result shows the line and the kernel under which it
+//! was measured.
 
 use super::boot_disk::LOOKS;
 use super::boot_grub::SHAPE;
@@ -11,7 +11,7 @@ use crate::shape::{Layout, Shape};
 use crate::verdict::Verdict;
 use serde_json::Value;
 
-/// With GRUB, whose choice for one boot is used up when the power goes.
+/// With GRUB, whose choice for one boot is used up when the power fails.
 pub const SCENARIO: Scenario = Scenario {
     name: "study_reboots",
     about: "a study restarts its machine through GRUB, also with another kernel, survives a power cut, gives up a boot that never \
@@ -21,13 +21,13 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// The story in which power goes.
+/// The sequence with a power failure.
 const CUT: &str = "cut";
 
-/// The story with a line that cannot come up.
+/// The sequence with a line that cannot boot.
 const FALLBACK: &str = "fallback";
 
-/// The story in which every installed kernel is started, and `undo` comes in between.
+/// The sequence that boots every installed kernel, with `undo` in between.
 const KERNELS: &str = "kernels";
 
 fn cells() -> Vec<Cell> {
@@ -44,8 +44,9 @@ fn cells() -> Vec<Cell> {
         .into()
 }
 
-/// All of them: the study begins in the first boot, and each boot goes on with it until nothing of it is left on the disk and on the
-/// line. In the first boot with isolcpus= the power goes when one of its two cells is there and the other is measured.
+/// All sequences: the study starts in the first boot, and each boot continues it until nothing of it is left on the disk and
+/// on the line. In the first boot with isolcpus= the power fails when one of its two cells is done and the other is being
+/// measured.
 const SCRIPT: &str = r#"STORY=$story
 case $LAB_BOOT in
 1)
@@ -150,13 +151,13 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
 }
 
-/// Every cell is there as often as asked for, each measured under the line of its name.
+/// Every cell has the requested number of results, each measured under the line of its name.
 fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
     verdict.that(
         seen.get(&format!("{last}/cut_at")).text().contains("/cut"),
         "the power went",
     );
-    // Four boots of the study, the one in which the power came back, and the machine's own at the end.
+    // Four boots of the study, the boot after the power failure, and the machine's own at the end.
     let resumed = (2..=last).filter(|boot| seen.names().any(|name| *name == format!("{boot}/resume")));
     verdict.equal("boots that were not cut", resumed.count() as u32, last - 2);
     for cell in ["none-idle", "isolcpus-idle", "isolcpus_and_cpuset-idle"] {
@@ -171,7 +172,7 @@ fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
     );
 }
 
-/// One repetition with both kernels, each result under its own; what `undo` leaves out is not measured.
+/// One repetition with both kernels, each result under its own; cells that `undo` skips are not measured.
 fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
     verdict.status(seen, "3/undo", 0);
     let start = format!("{last}/of_");
@@ -183,7 +184,7 @@ fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
     for cell in cells {
         let result = measured(seen, last, cell, 1, verdict);
         let release = result["environment"]["release"].as_str().unwrap_or_default();
-        // Hyphens in a directory's name stand between levels alone.
+        // Hyphens in a directory's name only separate levels.
         verdict.that(
             cell.ends_with(&release.replace('-', "_")),
             format!("{cell} was measured under {release}"),
@@ -206,7 +207,7 @@ fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
     verdict.that(!again, "nothing was measured after undo");
 }
 
-/// The loader falls back, three times; then that boot is given up, and the other is measured to the end.
+/// The loader falls back, three times; then that boot is given up, and the other is measured completely.
 fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
     for repetition in 1..=2 {
         measured(seen, last, "none-idle", repetition, verdict);

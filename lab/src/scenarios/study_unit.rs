@@ -1,5 +1,5 @@
-//! A study that restarts its machine under a real systemd: its unit goes on with it after each boot, and systemd itself restarts the
-//! machine. Nobody calls `study resume`. Power goes once in the middle.
+//! A study that restarts its machine under a real systemd: its unit continues the study after each boot, and systemd itself
+//! restarts the machine. `study resume` is never called by hand. The power fails once in the middle.
 
 use super::boot_disk::LOOKS;
 use super::boot_grub::SHAPE;
@@ -23,8 +23,8 @@ fn cells() -> Vec<Cell> {
     vec![Cell::new(K6_1, Layout::V2).on(SHAPE).within(560).under_systemd()]
 }
 
-/// A script that ends lets the study go on alone, and the machine with it. The first boot waits for its record, although systemd
-/// ends all services and unmounts `/tmp` as soon as the study asks for the restart.
+/// When the script ends, the study continues alone, and so does the machine. The first boot waits for its record, although
+/// systemd ends all services and unmounts `/tmp` as soon as the study requests the restart.
 const SCRIPT: &str = r#"alone() { sleep 400; exit 0; }
 units() { rec units sh -c "find /etc/systemd -name '*quietcore*' | sort"; }
 if [ $LAB_BOOT = 1 ]; then

@@ -1,7 +1,8 @@
-//! A real systemd is init: the partition outlives what it does to its control groups, and goes without a trace.
+//! With a real systemd as init, the partition survives what systemd does to its control groups, and is removed without
+//! residue.
 //!
-//! Without the slice that `apply` has it start, systemd takes the cpuset controller from the root at the first
-//! `daemon-reload`, and the kernel takes the partition apart; the script shows that first, by hand.
+//! Without the slice that `apply` has systemd start, systemd removes the cpuset controller from the root at the first
+//! `daemon-reload`, and the kernel destroys the partition. The script first shows that by hand.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K7, Kernel};
@@ -10,7 +11,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
-/// With systemd 252 on 6.1, and with the newest on the newest.
+/// With systemd 252 on 6.1, and with the newest systemd on the newest kernel.
 pub const SCENARIO: Scenario = Scenario {
     name: "systemd",
     about: "with systemd as init a partition outlives reloads, units and logins, and goes without a trace",
@@ -242,7 +243,7 @@ fn check_units(seen: &Records, verdict: &mut Verdict) {
     same(seen, "export", verdict);
 }
 
-/// Nothing differs, but where a thread of an interrupt runs, and systemd shows no file of ours.
+/// No difference, except the CPU of interrupt threads; and systemd shows no file of ours.
 fn same(seen: &Records, name: &str, verdict: &mut Verdict) {
     let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
     let same = seen.get(&format!("same_{name}"));

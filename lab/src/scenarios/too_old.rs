@@ -9,7 +9,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// Only where only v2 is mounted; with v1 this kernel is served well.
+/// Only where only v2 is mounted; with v1 this kernel is supported.
 pub const SCENARIO: Scenario = Scenario {
     name: "too_old",
     about: "apply refuses v2 partitions of 5.10, which break kernel workers",

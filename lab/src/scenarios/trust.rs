@@ -1,6 +1,6 @@
-//! Promises that others could break: an unconfirmed partition and that of a study are undone although another quietcore has the lock,
-//! `prove` and the tools of a boot loader let other commands work meanwhile, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
-//! keep root.
+//! Promises that other programs could break. An unconfirmed partition and that of a study are undone although another
+//! quietcore has the lock. `prove` and the tools of a boot loader let other commands run at the same time. A newer version's
+//! journal is kept, a user's task stops no undo, and no number makes `run --user` keep root.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -20,7 +20,7 @@ pub const SCENARIO: Scenario = Scenario {
 /// A record with an event that no version has, and the right length and checksum.
 const NEWER: &str = r#"qc1 00000038 7567699a {"seq":2000,"at_ns":7,"by":"9.1.0","event":"teleported"}"#;
 
-/// A loader whose tool takes as long as the script wants. What a real one makes of the files is asked elsewhere.
+/// A loader whose tool runs as long as the script needs. Other scenarios test the effect of real tools.
 const SLOW_LOADER: &str = r#"mkdir -p /etc/default /boot/grub /usr/sbin
 echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' >/etc/default/grub
 cat >/usr/sbin/update-grub <<'EOF'

@@ -1,5 +1,5 @@
-//! The truth benchmark of `blame` on kernels with other events: every disturbance that a guest can be made to suffer, one at
-//! a time and mixed, with its true class and culprit, held against what `blame` says.
+//! The truth benchmark of `blame` on kernels with different events: every disturbance that is possible in a guest, alone and
+//! mixed. Compares their true class and culprit with what `blame` reports.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
@@ -8,7 +8,7 @@ use crate::shape::{Layout, Shape, USUAL};
 use crate::truth::Table;
 use crate::verdict::Verdict;
 
-/// On a kernel that does not tell who sends interrupts, on the newest, and with the real-time patches.
+/// On a kernel that does not report the senders of interrupts, on the newest, and with the real-time patches.
 pub const SCENARIO: Scenario = Scenario {
     name: "truth",
     about: "blame names class and culprit of known disturbances, explains their time, and gives no event to the wrong one",
@@ -17,11 +17,11 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// So many guests share the list: an emulator takes its time for each disturbance.
+/// Number of guests that share the list: an emulator is slow for each disturbance.
 const PARTS: u32 = 12;
 
-/// A disk with one queue for all CPUs, a device for random numbers whose interrupt can be moved, and the files that tell what
-/// the CPUs are.
+/// A disk with one queue for all CPUs, a random number device whose interrupt can be moved, and the files that describe the
+/// CPUs.
 const MACHINE: Shape = Shape {
     modules: &["ahci", "sd_mod", "virtio_pci", "virtio_rng", "cpuid"],
     devices: &[
@@ -46,8 +46,8 @@ fn cells() -> Vec<Cell> {
     cells.collect()
 }
 
-/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt comes as late as that, and acts that are
-/// not to meet lie further apart.
+/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt may be late by that, so separate acts are
+/// further apart.
 fn script(cell: &Cell) -> String {
     format!(
         "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --control no --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
@@ -58,8 +58,8 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
-/// How much of the stolen time is explained is told and not claimed: while the emulator runs another CPU, this one is
-/// stopped, and no event and no counter of the guest says so.
+/// The explained share of the stolen time is reported but not claimed: while the emulator runs another CPU, this one is
+/// stopped, and no event and no counter of the guest shows that.
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
     verdict.that(table.is_some(), "there is a table");

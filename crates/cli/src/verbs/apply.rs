@@ -1,4 +1,4 @@
-//! `apply`: isolate now, journalled, read back, and taken back when a step fails.
+//! `apply`: isolates CPUs now. Every write is journalled and read back, and all are undone when a step fails.
 
 mod boot;
 mod foreseen;
@@ -76,10 +76,10 @@ struct Report<'a> {
     findings: &'a [&'a Finding],
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// An intent that cannot be met; the machine is as before then.
+/// The intent cannot be met; the machine is then unchanged.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let nothing_else = || match args.wanted.is_nothing() {
         true => Ok(()),
@@ -104,10 +104,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     one(session, args, screen)
 }
 
-/// The declared partitions, where the arguments ask for these: none at all, or nothing but the name of one.
+/// The declared partitions, where the arguments request them: no arguments, or only a name.
 ///
 /// # Errors
-/// A file that cannot be used, or that was named together with CPUs.
+/// The file cannot be used, or was named together with CPUs.
 pub fn declared_by(
     session: &Session,
     wanted: &Wanted,
@@ -151,11 +151,11 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
         }
         return Ok(Status::Done);
     }
-    // What is wrong with the wish is said before anything else.
+    // Errors in the request are reported before anything else.
     let none = CpuSet::new();
     let foreseen = Foreseen::read(session, &declaration, &none)?;
     let changing = session.lock()?;
-    // What cannot be saved is said before anything is done.
+    // Reports first what cannot be saved.
     let draft = match args.save {
         true => Some(DeclarationDraft::with(
             session,
@@ -204,7 +204,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
     })
 }
 
-/// What is saved is one intention with the boot line that is there.
+/// Saves a partition with `boot = true` where the boot line already isolates its CPUs.
 fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
     match args.boot
@@ -218,33 +218,33 @@ fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &
     }
 }
 
-/// Why and how far a declaration is brought into force.
+/// How a declaration is applied.
 struct Because {
-    /// For the history: `apply`, `boot`.
+    /// The cause in the history: `apply`, `boot`.
     reason: &'static str,
     /// A time limit.
     limit: Option<Duration>,
-    /// What happens to a partition of the same name.
+    /// What to do with a partition of the same name.
     room: Room,
 }
 
-/// What happens to a partition of the same name that is in force.
+/// What to do with an active partition of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     /// It stays; another intent for it is a conflict.
     Beside,
-    /// It goes, and its programs come back into the new one.
+    /// It is removed, and its programs move to the new one.
     OfItsOwn,
 }
 
-/// What came of one declaration.
+/// The result of one declaration.
 struct Brought {
     intent: Intent,
     plan: Plan,
     applied: Applied,
 }
 
-/// Brings one declaration into force, under the lock.
+/// Applies one declaration, under the lock.
 fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, CommandError> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
@@ -261,7 +261,7 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
     if let Some(former) = &former {
         session.refresh();
         machine = session.machine().with_tasks_and_interrupts(root);
-        // The intent stays as it was chosen before; only its plan is another without the former partition.
+        // The intent stays as it was chosen before; only its plan changes without the former partition.
         plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }
     let guard = match because.limit {

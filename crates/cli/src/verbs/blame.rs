@@ -1,5 +1,7 @@
-//! `blame`: who interrupted these CPUs. A probe spins there and notes every gap, or a program is watched; the kernel's
-//! events of the same time, on the same clock, say who had the CPU.
+//! `blame`: reports what interrupted these CPUs.
+//!
+//! A probe spins there and records every gap, or a program is watched. The kernel's events of the same time, on the same
+//! clock, show what had the CPU.
 
 mod report_view;
 
@@ -108,10 +110,10 @@ impl ClockWord {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// CPUs and processes that the machine lacks, a trace that cannot be read, a file that cannot be written.
+/// CPUs or processes that do not exist, a trace that cannot be read, or a file that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.gaps.iter().chain(&args.html) {
         root::output::check_named(path)?;
@@ -159,8 +161,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(report.status)
 }
 
-/// Reports the start: a script that runs `blame` in the background has to know when it may start what is to be watched. To make
-/// a trace and a probe takes from milliseconds to seconds. On a terminal the bar shows it.
+/// Reports the start, so that a script that runs `blame` in the background knows when to start its program. Creating the
+/// trace and the probe takes from milliseconds to seconds. On a terminal the bar shows it.
 fn note_start(session: &Session, cpus: &CpuSet) {
     if !std::io::stderr().is_terminal() {
         session.note(&format!("CPU {cpus} is watched from now on\n"));

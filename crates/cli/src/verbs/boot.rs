@@ -1,4 +1,4 @@
-//! `boot`: the kernel's line in the boot loader's own files.
+//! `boot`: manages the kernel's command line in the boot loader's own files.
 
 mod change_view;
 mod check;
@@ -38,7 +38,7 @@ enum What {
     Check(check::Args),
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
 /// What the verb says.
@@ -53,7 +53,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
 }
 
-/// A conflict with what the journal says.
+/// The error where the journal has nothing to confirm.
 fn nothing_to_confirm(why: impl Into<String>) -> CommandError {
     ApplyError::NothingToConfirm { why: why.into() }.into()
 }

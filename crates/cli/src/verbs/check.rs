@@ -1,4 +1,5 @@
-//! `check`: what is wanted against what is, layer by layer, with evidence and fix; and whether it is quiet in truth.
+//! `check`: compares the intended with the actual state, layer by layer, with evidence and fix, and measures whether the CPUs
+//! are really quiet.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -68,7 +69,7 @@ impl LevelWord {
     }
 }
 
-/// No time at all is a wish too: to look at files only.
+/// Zero is a valid value: it checks files only.
 fn window(text: &str) -> Result<Duration, String> {
     match text {
         "0" | "0s" => Ok(Duration::ZERO),
@@ -76,14 +77,13 @@ fn window(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Looks and mends so often at most: the controller, its values, the partition.
+/// Maximum number of check-and-repair rounds: the controller, its values, the partition.
 const MOST_ROUNDS: usize = 3;
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A captured machine that cannot be opened, CPUs that are not there, a file of declarations or a journal that cannot be
-/// understood.
+/// A captured machine that cannot be opened, CPUs that do not exist, or a declaration file or journal that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     refuse_unknown(&args.ignore)?;
     let opened = args.reading.open(session)?;
@@ -101,11 +101,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let look = || examine(&scene, &asked, args.window);
     let mut looked = look()?;
     let mut mended = Vec::new();
-    // Where a whole controller was taken away, its files come back before what stands in them.
+    // Where a whole controller was removed, its files must exist again before their values can be set.
     for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
         let lines = repair(session, &looked, &args.ignore)?;
         let new: Vec<String> = lines.into_iter().filter(|line| !mended.contains(line)).collect();
-        // What is refused every time is told once.
+        // A repair that is refused in every round is reported once.
         if new.is_empty() {
             break;
         }
@@ -115,7 +115,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     tell(args, &looked, &mended, screen)
 }
 
-/// An id that is misspelled would ignore nothing, and nobody would notice.
+/// Refuses unknown ids: a misspelled id would have no effect, without a message.
 fn refuse_unknown(ignore: &[String]) -> Result<(), CommandError> {
     let is_known = |pattern: &&String| {
         let id = pattern.split_once(':').map_or(pattern.as_str(), |(id, _)| id);

@@ -1,4 +1,4 @@
-//! `compare`: files of any measuring tools side by side, what repetitions show, and whether they show what is required.
+//! `compare`: compares files of any measuring tools, reports what repetitions show, and checks requirements.
 
 mod grouped;
 
@@ -39,7 +39,7 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if let Some(path) = &args.out {
         root::output::check(path)?;
@@ -71,7 +71,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
             }
         })
         .collect();
-    // Single files are shown as they are: one run of each cannot show anything.
+    // Single files are printed without a verdict: one run of each cannot show anything.
     let is_repeated = sets.iter().any(|set| set.runs.len() > 1);
     let verdicts: Vec<::compare::Compared> = match sets.split_first() {
         Some((first, others)) if is_repeated => others.iter().map(|other| compared(first, other)).collect(),
@@ -131,13 +131,13 @@ fn page(
     Ok(())
 }
 
-/// Reads `1us`.
+/// Parses `1us`.
 fn size(text: &str) -> Result<Nanos, String> {
     let nanoseconds = u64::try_from(parse_duration(text)?.as_nanos()).unwrap_or(u64::MAX);
     Ok(Nanos(nanoseconds))
 }
 
-/// Reads `p99.99 < 50us`.
+/// Parses `p99.99 < 50us`.
 fn requirement(text: &str) -> Result<Requirement, String> {
     let (which, limit) = text
         .split_once('<')

@@ -1,4 +1,4 @@
-//! `confirm`: keep what was applied with a time limit, and say that a boot was good.
+//! `confirm`: keeps what was applied with a time limit, and marks a boot as good.
 
 use crate::{CommandError, Screen, Status};
 use apply::{ApplyError, Lasting, boot_attempt};
@@ -9,13 +9,13 @@ use session::Session;
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// Nothing that waits for a confirmation; no permission.
+/// Nothing waits for a confirmation, or no permission.
 pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let lasting = session.lasting_state()?;
-    // The lock is that of the state of this boot.
+    // This lock protects the state of this boot.
     let changing = match lasting {
         Some(_) => Some(session.lock()?),
         None => session.lock_existing()?,

@@ -1,4 +1,4 @@
-//! `cpus`: a CPU expression in every notation.
+//! `cpus`: prints a CPU expression in every notation.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -19,7 +19,7 @@ pub struct Args {
     reading: Reading,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
@@ -34,7 +34,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(Status::Done)
 }
 
-/// No CPU expression has blanks or begins so.
+/// No CPU expression contains blanks or starts like this.
 fn is_script(expression: &str) -> bool {
     expression.trim().contains(' ') || expression.starts_with(['#', '&'])
 }

@@ -1,4 +1,4 @@
-//! `diff`: what changed between two snapshots, or between one and now.
+//! `diff`: shows what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
 use crate::{CommandError, Screen, Status};
@@ -25,7 +25,7 @@ pub struct Args {
     cpus: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let before = reading(&captured(session, &args.before)?);
     let after = match &args.after {

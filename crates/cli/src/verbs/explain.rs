@@ -1,4 +1,4 @@
-//! `explain`: what a word means, and what is wrong with a boot line.
+//! `explain`: explains a word, or checks a boot line.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -42,7 +42,7 @@ pub struct Args {
     reading: Reading,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if let Some(line) = &args.cmdline {
         return judge(args, session, line.as_deref(), screen);
@@ -82,7 +82,7 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
     Ok(Status::Done)
 }
 
-/// The machine at hand, read when an explanation needs it.
+/// The running machine, read when an explanation needs it.
 struct Here<'a> {
     session: &'a Session,
     machine: OnceCell<Machine>,
@@ -144,7 +144,7 @@ fn judge(
     line: Option<&str>,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
-    // With --kernel alone, nothing of this machine is looked at.
+    // With --kernel alone, nothing is read from this machine.
     let opened = match (&args.kernel, &args.reading.root) {
         (Some(_), None) => None,
         _ => Some(args.reading.open(session)?),
@@ -165,7 +165,7 @@ fn judge(
         }
     };
     refuse_long(&line)?;
-    // What the kernel said is about its own line only.
+    // Kernel messages apply only to the kernel's own line.
     let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);
     let kernel = Named::of(args, same);
     let mut facts = facts(args, machine.as_ref().filter(|_| kernel != Named::Any))?;
@@ -198,14 +198,14 @@ fn judge(
     })
 }
 
-/// How the kernel is known that a line is judged for.
+/// How the kernel of a checked line is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Named {
-    /// It was named, by its release or with its machine; or the line is the one that this machine was booted with.
+    /// The kernel was named, by its release or by its machine; or the line is the one that this machine was booted with.
     Known,
-    /// The line may be for this machine: its kernel is taken, and what it alone refuses is a warning.
+    /// The line may be for this machine: its kernel is assumed, and what only this kernel refuses is a warning.
     Assumed,
-    /// CPUs or a configuration of another machine were named, and no kernel: only what holds for every kernel is an error.
+    /// CPUs or a configuration of another machine were named, but no kernel: only errors on every kernel are errors.
     Any,
 }
 
@@ -231,7 +231,7 @@ impl Named {
     }
 }
 
-/// Refuses what is longer than any kernel takes.
+/// Refuses a line that is longer than any kernel accepts.
 fn refuse_long(line: &str) -> Result<(), CommandError> {
     if line.len() <= MOST_LINE {
         return Ok(());
@@ -253,7 +253,7 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> 
                 "write it as uname -r does: 6.12, or 5.10.0-35-rt-amd64",
             )
         })?;
-        // A captured machine keeps its CPUs; kernel and configuration are the named ones.
+        // The CPUs come from the captured machine; kernel and configuration are the named ones.
         facts = Facts {
             release: named.release,
             version: named.version,

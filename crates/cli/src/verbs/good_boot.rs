@@ -1,4 +1,4 @@
-//! `good-boot` (internal): waits, and takes the note of the boot attempt away, because the machine stayed up.
+//! `good-boot` (internal): waits, then removes the record of the boot attempt, because the machine stayed up.
 
 use crate::{CommandError, Screen, Status};
 use apply::{Host, Lasting, boot_attempt, guard};
@@ -13,12 +13,12 @@ pub struct Args {
     after: Duration,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A note that cannot be taken away: it stays, and the next boot leaves the machine alone.
+/// The record cannot be removed. It stays, and the next boot applies nothing.
 pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
-    // Stopping the unit must not end the wait: the machine goes on, and that is what is waited for.
+    // Stopping the unit must not end the wait, because the machine keeps running.
     guard::detach(&Host::new(session.writable()?.clone()));
     std::thread::sleep(args.after);
     let Some(changing) = session.lock_existing()? else {

@@ -1,4 +1,4 @@
-//! `guard` (internal): the detached process that takes everything back when its parent dies or the time is up.
+//! `guard` (internal): the detached process that undoes everything when its parent dies or the time is up.
 
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Watch, stand};
@@ -21,10 +21,10 @@ pub struct Args {
     seconds: Option<u64>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// What the undo met.
+/// Errors of the undo.
 pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
     let housekeeping = CpuSet::parse_list(&args.cpus).map_err(|error| {
         CommandError::usage("guard", error.to_string(), "it is started by quietcore itself")

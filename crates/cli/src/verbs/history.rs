@@ -1,4 +1,4 @@
-//! `history`: what was done on this boot, and what is in force.
+//! `history`: shows what was done during this boot, and what is active.
 
 use crate::{CommandError, Screen, Status};
 use apply::resize::Resize;
@@ -14,16 +14,16 @@ pub struct Args {}
 struct Report {
     schema: &'static str,
     journals: Vec<Summary>,
-    /// Why journals put away cannot be shown.
+    /// Why archived journals cannot be shown.
     unreadable: Vec<String>,
 }
 
 #[derive(Serialize)]
 struct Summary {
-    /// The journal of its records, counted from 1 for the oldest. Each journal numbers its records from 1, so `seq` and `end`
-    /// name a record only together with it.
+    /// The number of the journal of its records, from 1 for the oldest. Each journal numbers its records from 1, so `seq` and
+    /// `end` identify a record only together with it.
     journal: usize,
-    /// Whether `seq` and `end` are numbers that `undo --to` takes: the journal counts now, and the changes are in force.
+    /// Whether `undo --to` accepts `seq` and `end`: the journal is the current one, and the changes are active.
     current: bool,
     seq: u64,
     end: u64,
@@ -39,7 +39,7 @@ struct Summary {
     records: usize,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
 /// No permission, or a journal that cannot be read.
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Every journal counts from 1, so a number of an earlier one would name another record.
+    /// Every journal counts from 1, so a number of an earlier journal would name another record.
     #[test]
     fn only_records_of_the_current_journal_are_numbered() {
         let shown = text(&[row("old", 1, false), row("one", 1, true), row("two", 75, true)]);
@@ -189,7 +189,7 @@ mod tests {
         assert!(!text(&[row("old", 1, false), row("one", 1, true)]).contains("--to"));
     }
 
-    /// The same number in two journals is two records: the row says which.
+    /// The same number in two journals is two records, so the row names the journal.
     #[test]
     fn a_number_of_a_record_has_its_journal_in_json() {
         let old = serde_json::to_value(row("old", 1, false)).unwrap();

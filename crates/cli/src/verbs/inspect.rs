@@ -1,4 +1,4 @@
-//! `inspect`: what the machine is built of, and what isolates what now.
+//! `inspect`: shows the hardware and the current isolation.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -24,13 +24,13 @@ pub struct Args {
     cpus: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let root = session.root();
     let mut machine = session.machine();
-    // The screen marks busy CPUs, so it needs the tasks in any case but one.
+    // The text output marks busy CPUs, so it needs the tasks in every case but one.
     if args.tasks || (screen.form == Form::Text && !args.irqs) {
         machine = machine.with_tasks(root);
     }
@@ -59,7 +59,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Form::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
         Form::Text => {
             let mut text = Vec::new();
-            // Memory takes all of it.
+            // Writing to memory never fails.
             let _ = report::inspect_text(&machine, &view, style, &mut text);
             screen.text(&String::from_utf8_lossy(&text));
         }

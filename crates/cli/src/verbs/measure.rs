@@ -1,4 +1,4 @@
-//! `measure`: wake-up latency, or gaps in a busy loop.
+//! `measure`: measures wake-up latency, or gaps in a busy loop.
 
 mod break_args;
 mod claim;
@@ -92,7 +92,7 @@ struct Spinning {
 }
 
 impl Spinning {
-    /// Puts what was asked for into a request, once it is sure that the file can be written.
+    /// Adds the options to a request, after checking that the file can be written.
     fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
@@ -145,7 +145,7 @@ enum Idle {
     Leave,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let (kind, shared) = match &args.what {
         What::Run(args) => return described::run(args, session, screen),
@@ -153,7 +153,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         What::Noise { shared, .. } => (Kind::Noise, shared),
         What::All { shared, .. } => (Kind::All, shared),
     };
-    // First of all, so that a path that cannot be written costs no time.
+    // First, so that a path that cannot be written costs no time.
     let kept = shared.out.as_deref().map(ResultFile::at).transpose()?;
     let root = session.root();
     let machine = session.machine();
@@ -277,7 +277,7 @@ fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
     }
 }
 
-/// The CPUs of `--cpus`; else those that are isolated, which an affinity mask would hide; else one core.
+/// The CPUs of `--cpus`; otherwise the isolated CPUs, which an affinity mask would hide; otherwise one core.
 fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
     if let Some(expression) = &shared.cpus {
         return existing_cpus(expression, machine);

@@ -1,4 +1,4 @@
-//! `move`: bring running tasks into a partition, or back to where they came from.
+//! `move`: moves running tasks into a partition, or back to their original cgroups.
 
 use crate::placement::PlacementArgs;
 use crate::{CommandError, Screen, Status};
@@ -58,10 +58,10 @@ struct SelectionArgs {
     thread: Vec<Glob>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// No such partition, nothing that matches, no permission.
+/// No such partition, no matching task, or no permission.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let summary = move_tasks(session, &args.options())?;
     show(&summary, screen);
@@ -219,7 +219,7 @@ fn text(summary: &Summary) -> String {
     text
 }
 
-/// An empty mask says nothing.
+/// An empty mask carries no information.
 fn list(cpus: Option<&CpuSet>) -> String {
     cpus.map_or_else(|| "?".to_owned(), CpuSet::to_string)
 }

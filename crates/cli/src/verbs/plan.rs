@@ -1,4 +1,4 @@
-//! `plan`: every change that an isolation needs, as data, before anything is done; or in the words of others.
+//! `plan`: prints every change that an isolation needs, before anything is done, as data or in formats of other tools.
 
 use crate::intent::Wanted;
 use crate::reading::Reading;
@@ -37,7 +37,7 @@ fn forms() -> PossibleValuesParser {
     )
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;

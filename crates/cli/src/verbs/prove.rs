@@ -1,5 +1,4 @@
-//! `prove`: the whole story in one command. Measure, isolate, measure again under load, show what still
-//! arrived, undo, verify, report.
+//! `prove`: measures, isolates, measures again under load, shows what still arrived, undoes, verifies and reports.
 
 mod phase;
 mod residue;
@@ -39,10 +38,10 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// Wrong usage, and result files that cannot be written. What the machine does not allow is part of the story.
+/// Wrong usage, and result files that cannot be written. Steps that the machine does not allow are part of the report.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let stop = session::stop_flag();
     if args.duration < Duration::from_millis(100) {
@@ -52,7 +51,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             "use 5s",
         ));
     }
-    // Before anything is done: half a minute later nobody wants to hear that there is no such folder.
+    // Before anything else: an error about a missing directory must not come after half a minute.
     let kept = ResultFile::at(&args.out)?;
     let root = session.root();
     let machine = session.machine().with_tasks_and_interrupts(root);
@@ -156,8 +155,7 @@ fn announce(story: &Story, plan: &Plan, each: Duration, screen: &mut Screen) {
     ));
 }
 
-/// Everything that happens on the machine. Whatever fails, the steps after it that are still safe go on, and
-/// nothing stays behind.
+/// Runs all steps on the machine. If a step fails, the later steps that are still safe run, and all changes are undone.
 #[allow(clippy::too_many_arguments)]
 fn tell(
     session: &Session,
@@ -223,7 +221,7 @@ fn tell(
         let applied = apply::apply(&changing.host, changing.state(), &request)?;
         match applied.in_force {
             false => Ok(applied),
-            // What somebody applied on purpose is not ours to take back.
+            // A partition that a user applied on purpose is not undone here.
             true => Err(CommandError::new(
                 Status::Conflict,
                 format!("partition {} is in force already", intent.name),
@@ -343,7 +341,7 @@ fn not_isolated(story: &mut Story, error: &CommandError) {
     );
 }
 
-/// The verdict in words, and the exit status.
+/// The verdict as text, and the exit status.
 fn conclude(story: &mut Story, interrupted: bool) {
     let equal = story.restored.as_ref().is_none_or(|restored| restored.equal);
     let broken = residue::broken_promises(story);

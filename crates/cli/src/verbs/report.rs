@@ -1,4 +1,4 @@
-//! `report`: what a file of any measuring tool says, in words, as JSON, or in another tool's format.
+//! `report`: prints a result of any measuring tool as text, as JSON, or in another tool's format.
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::{CommandError, Screen, Status};
@@ -23,14 +23,14 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// What the file becomes.
+/// The output format.
 #[derive(Clone, Copy)]
 enum Written {
     Page,
     As(WrittenAs),
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let recording = read_recording(&args.file)?;
     let name = args.file.display().to_string();

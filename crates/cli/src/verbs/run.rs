@@ -1,4 +1,4 @@
-//! `run`: start a program in the partition.
+//! `run`: starts a program in the partition.
 
 use crate::placement::PlacementArgs;
 use crate::{CommandError, Screen, Status};
@@ -42,10 +42,10 @@ pub struct Args {
     command: Vec<std::ffi::OsString>,
 }
 
-/// Runs it; without a parent it returns only when the program could not be started.
+/// Runs the program; without a parent it returns only when the program could not be started.
 ///
 /// # Errors
-/// No such partition, a refused placement, a program that cannot be started; all with status 125 to 127.
+/// No such partition, a refused placement, or a program that cannot be started; all with status 125 to 127.
 pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
     run_program(
         session,

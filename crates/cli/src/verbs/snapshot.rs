@@ -1,4 +1,4 @@
-//! `snapshot`: what all reading verbs need, in one archive.
+//! `snapshot`: saves everything that the reading verbs need in one archive.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -30,7 +30,7 @@ struct Document<'a> {
     summary: &'a Summary,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
@@ -71,8 +71,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(Status::Done)
 }
 
-/// What `check` needs of our own state, and what `boot show`, `boot check` and the dry runs of the others read: the boot
-/// loaders' files, our note of what was changed in them, and the files that parameters of the running line are shown by.
+/// The state files that `check` needs, and the files that `boot show`, `boot check` and the dry runs of the others read: the
+/// boot loaders' files, our record of their changes, and the files that show the parameters of the running line.
 fn for_verbs(root: &Root) -> Vec<Also> {
     let mut all: Vec<Also> = reads(&Files::of(root))
         .into_iter()
@@ -86,7 +86,7 @@ fn for_verbs(root: &Root) -> Vec<Also> {
         .collect();
     let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
     let shown = plan::boot_check::paths(words(&running));
-    // The journal says what was applied, and so what `check` holds the machine against.
+    // The journal contains what was applied, and `check` compares the machine with that.
     let ours = [format!("{LIB_DIR}/boot-line"), format!("{RUN_DIR}/journal")];
     let whole = shown.into_iter().chain(ours);
     all.extend(whole.map(|path| Also {

@@ -1,5 +1,5 @@
-//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine,
-//! in virtual machines or on another machine.
+//! `study`: repeats the same measurement over a matrix of isolations, loads and knobs in random order, on this machine, in
+//! virtual machines or on another machine.
 
 mod isolcpus_vs_cpuset;
 mod options;
@@ -112,17 +112,17 @@ struct PlanReport<'a> {
     cells: Vec<&'a str>,
     order: &'a [Vec<String>],
     runs: usize,
-    /// Restarts between the runs; on a machine of its own there is one more at the end.
+    /// Restarts between the runs; a physical machine restarts once more at the end.
     restarts: usize,
-    /// About.
+    /// Estimated.
     seconds: u64,
     notes: &'a [String],
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A study that is wrong or impossible here, a directory of something else, a run that failed.
+/// A study that is wrong or impossible here, a directory of another study, or a failed run.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
         What::Plan { file, venue } => show_written(session, StudyFile::read(file)?, file, venue, screen),
@@ -174,7 +174,7 @@ fn resume(session: &Session, screen: &mut Screen) -> Result<Status, CommandError
     }))
 }
 
-/// Shows what a study makes where it is to run.
+/// Prints the plan of a study for the machine where it will run.
 fn show_written(
     session: &Session,
     study: StudyFile,
@@ -186,7 +186,7 @@ fn show_written(
     Ok(Status::Done)
 }
 
-/// Shows what a study makes, with what its boots need.
+/// Prints the plan of a study, with the needs of its boots.
 fn show_plan(plan: &StudyPlan, screen: &mut Screen) {
     let (record, study) = (plan.record(), &plan.forecast.study);
     match screen.form {

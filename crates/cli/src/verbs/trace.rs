@@ -1,4 +1,4 @@
-//! `trace`: the raw thing. Reads traces of any origin: `trace.dat` files and the text of ftrace.
+//! `trace`: records and reads traces of any origin: `trace.dat` files and the text of ftrace.
 
 mod asked;
 mod longest_run;
@@ -29,7 +29,7 @@ enum What {
     MaxLatency(max_latency::Args),
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
         What::Record(args) => record::run(args, session, screen),
@@ -39,12 +39,12 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
 }
 
-/// Milliseconds with two digits, as the articles print them.
+/// Milliseconds with two decimals, as the articles print them.
 fn milliseconds(ns: u64) -> String {
     format!("{:.2}ms", ns as f64 / 1e6)
 }
 
-/// Seconds with six digits, as traces print them.
+/// Seconds with six decimals, as traces print them.
 fn seconds(ns: u64) -> String {
     let us = ns / 1_000;
     format!("{}.{:06}", us / 1_000_000, us % 1_000_000)

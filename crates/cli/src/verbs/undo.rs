@@ -1,4 +1,4 @@
-//! `undo`: take back what is in force, or every trace of us.
+//! `undo`: undoes active changes, or removes everything that quietcore left.
 
 mod traces;
 
@@ -49,10 +49,10 @@ struct Report<'a> {
     removed: &'a [Placed],
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// No permission, a journal that cannot be read, another quietcore at work.
+/// No permission, an unreadable journal, or another running quietcore.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let force = match (args.force, args.keep) {
         (true, _) => Force::Restore,
@@ -66,14 +66,14 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         (None, _, _, true) => Which::Because("boot"),
         (None, false, None, false) => Which::Last,
     };
-    // A study that restarts the machine is the last that was begun, whatever of it is in force in this boot.
+    // A study that restarts the machine was started last, whatever parts of it are active in this boot.
     let ends_study =
         matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(session), Ok(Some(_)));
     if ends_study {
         reboots::put_back(session)?;
         screen.note("the study that restarts this machine is ended; its results stay\n");
     }
-    // What outlives a restart is changed under the same lock.
+    // What survives a restart is changed under the same lock.
     let changing = match args.all && traces::foreseen(session)? == traces::Foreseen::Something {
         true => Some(session.lock()?),
         false => session.lock_existing()?,
@@ -90,13 +90,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return Ok(Status::Done);
     };
     let boot_id = changing.session.boot_id();
-    // Half an undo helps nobody, so a signal does not stop it: its waits are bounded.
+    // A partial undo is useless, so a signal does not stop it: its waits are bounded.
     session::stop_flag();
-    // What is taken from the programs inside, their limits are taken from, too.
+    // Programs in the partition also lose their latency limits on its CPUs.
     let mut drift = changing.left.clone();
     match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
         Ok(changed) => drift.extend(changed),
-        // The partition goes all the same.
+        // The partition is removed anyway.
         Err(error) => session.warn_of_leftovers(error),
     }
     let mut undone = apply::undo(
@@ -137,7 +137,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     )
 }
 
-/// CPUs of the partitions that are taken back; all of them where that shows only later.
+/// CPUs of the partitions that are undone; all of them where that is known only later.
 fn concerned(session: &Session, which: Which) -> CpuSet {
     let in_force = session.in_force();
     let goes = |intent: &&Intent| match which {
@@ -151,7 +151,7 @@ fn concerned(session: &Session, which: Which) -> CpuSet {
         .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
 }
 
-/// Taking a partition back leaves the file alone, so it comes back by `apply`, or at boot.
+/// Undoing a partition does not change the file, so `apply` or the next boot recreates it.
 fn still_declared(session: &Session, name: &str, args: &Args) -> Option<String> {
     if args.all || args.at_boot {
         return None;

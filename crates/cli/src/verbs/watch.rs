@@ -1,6 +1,6 @@
-//! `watch`: a live full-screen view of the CPUs, who interrupts them, and what `check` says meanwhile; or a recording of it.
+//! `watch`: shows a live full-screen view of the CPUs, their interruptions and the findings of `check`; or plays a recording.
 //!
-//! The view stands on housekeeping CPUs: sampling, checking and drawing never run on a CPU that is watched.
+//! Sampling, checking and drawing run on housekeeping CPUs, never on a watched CPU.
 
 mod asked;
 mod checking;
@@ -79,10 +79,10 @@ fn every(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// No terminal, a recording that cannot be read or written, and what `check` cannot do without.
+/// No terminal, a recording that cannot be read or written, or something essential for `check` is missing.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if args.install_unit {
         return unit::place(session, screen);

@@ -1,60 +1,60 @@
-//! Which knob helped, from the comparisons of all of them together.
+//! Determines which knobs helped, from all comparisons together.
 //!
-//! Each comparison holds with 95 % for itself; of twenty, one would be wrong. So what is said of any knob counts only where it
-//! holds over all comparisons together (Holm's step-down of Bonferroni's rule, which needs nothing of how they depend on each
-//! other: they share cells).
+//! Each comparison holds with 95 % by itself; of twenty, one would be wrong. So a result counts only where it holds over all
+//! comparisons together (Holm's step-down of Bonferroni's rule). The rule makes no assumption about how the comparisons
+//! depend on each other; they share cells.
 
 use super::KnobQuestion;
 use compare::{Answer, Compared, Number, RISK, Verdict};
 use serde::Serialize;
 
-/// What is known of one knob.
+/// The result for one knob.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KnobAnswer<'a> {
-    /// What was asked.
+    /// The question.
     #[serde(flatten)]
     pub question: &'a KnobQuestion,
-    /// What follows from both comparisons.
+    /// The conclusion from both comparisons.
     pub effect: Effect,
-    /// The knob with nothing beside it.
+    /// The knob with no other knob.
     #[serde(rename = "alone_shows")]
     pub alone: Option<Side>,
-    /// The knob with the rest of the plan beside it.
+    /// The knob with the rest of the plan.
     #[serde(rename = "in_plan_shows")]
     pub in_plan: Option<Side>,
 }
 
-/// What a knob did to the measurement.
+/// The effect of a knob on the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Some number is better with it, and none worse.
+    /// At least one number is better with it, and none is worse.
     Helped,
-    /// Some number is better with it, and another worse.
+    /// At least one number is better with it, and another is worse.
     HelpedAndDidHarm,
-    /// No difference was shown, which does not say that there is none.
+    /// No difference was shown; this does not prove that there is none.
     NotShown,
-    /// Nothing could be compared, or the results mean nothing.
+    /// Nothing could be compared, or the results are not meaningful.
     NoVerdict,
-    /// Some number is worse with it, and none better.
+    /// At least one number is worse with it, and none is better.
     DidHarm,
 }
 
 /// One comparison: without the knob, and with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Side {
-    /// What the repetitions of both cells show by themselves.
+    /// What the repetitions of these two cells show by themselves.
     pub compared: Compared,
-    /// Places of the answers that count over all knobs together.
+    /// Indexes of the answers that count over all knobs together.
     pub counts: Vec<usize>,
-    /// Those of them that are told and judge nothing: more short gaps where less time is stolen.
+    /// Those of them that are reported but do not affect the verdict: more short gaps where less time is stolen.
     pub told: Vec<usize>,
-    /// The chance of its most certain difference where no knob makes one, over all knobs together.
+    /// The probability of its most certain difference if no knob had any effect, over all knobs together.
     pub p: Option<f64>,
 }
 
 impl Side {
-    /// The answer to show: of those that count, the largest for its size; else the most certain one.
+    /// The answer to show: the largest relative difference of those that count; otherwise the most certain one.
     #[must_use]
     pub fn headline(&self) -> Option<usize> {
         let share = |place: &usize| self.share(*place).unwrap_or_default().abs();
@@ -83,15 +83,15 @@ impl Side {
             .any(|place| self.answer(place).is_some_and(|answer| answer.verdict == verdict))
     }
 
-    /// The answers that count and by which the knob is judged.
+    /// The answers that count and affect the verdict.
     fn judging(&self) -> impl Iterator<Item = usize> {
         let all = self.counts.iter().copied();
         all.filter(|place| !self.told.contains(place))
     }
 
-    /// A program that is stopped less has more time in which it can be stopped, and a long gap that is cut into short ones is many.
-    /// So more gaps of a length are no harm where less time is stolen from the same thread, as long as there are longer ones and
-    /// none of those is more frequent.
+    /// A program that is stopped less has more time in which it can be stopped, and one long gap can become several short
+    /// ones. So more gaps of a length are no harm where less time is stolen from the same thread, as long as there are longer
+    /// gap lengths and none of those is more frequent.
     fn only_told(&self) -> Vec<usize> {
         let of = |place: &usize| self.compared.answers.get(*place);
         let is_less_stolen = |thread: &str| {
@@ -128,12 +128,12 @@ impl Side {
 }
 
 impl KnobAnswer<'_> {
-    /// Both comparisons, as far as there are any.
+    /// The comparisons that exist.
     pub fn sides(&self) -> impl Iterator<Item = &Side> {
         self.alone.iter().chain(&self.in_plan)
     }
 
-    /// By how much it lowers the number that it lowers most, as a share of it; below 0 where it only raises some.
+    /// The largest relative reduction of any number; below 0 where the knob only raises numbers.
     #[must_use]
     pub fn gain(&self) -> f64 {
         let shares = self
@@ -143,8 +143,8 @@ impl KnobAnswer<'_> {
     }
 }
 
-/// Answers all questions, the most helpful knob first, and those that only did harm last. `compared` gives what the results of
-/// two cells, by their places, show; `None` where one of them has none.
+/// Answers all questions: the most helpful knob first, knobs that only did harm last. `compared` compares the results of two
+/// cells by their indexes; `None` where one of them has no results.
 pub fn knob_answers<'a>(
     questions: &'a [KnobQuestion],
     compared: &mut dyn FnMut([usize; 2]) -> Option<Compared>,
@@ -174,7 +174,7 @@ pub fn knob_answers<'a>(
     for one in &mut all {
         one.effect = effect(one);
     }
-    // A stable sort: what shows nothing stays in the order of the plan.
+    // A stable sort: knobs without a shown effect stay in the order of the plan.
     all.sort_by(|one, two| {
         let by_effect = one.effect.cmp(&two.effect);
         by_effect.then_with(|| two.gain().total_cmp(&one.gain()))
@@ -182,8 +182,8 @@ pub fn knob_answers<'a>(
     all
 }
 
-/// So few repetitions of each cell can show a difference, when so many comparisons must hold together. The deals of `n` runs
-/// and `n` others are `2n` over `n`, and a deal and its mirror are equally far apart.
+/// The minimum number of repetitions of each cell to show a difference when this many comparisons must hold together. There
+/// are `2n` over `n` ways to split `2n` runs into two sets of `n`, and a split and its mirror are equally far apart.
 #[must_use]
 pub fn least_repetitions(comparisons: usize) -> usize {
     let deals =
@@ -203,7 +203,7 @@ fn effect(one: &KnobAnswer) -> Effect {
     }
 }
 
-/// Lets those answers count that hold over all comparisons together.
+/// Marks the answers that hold over all comparisons together.
 fn count_together(mut sides: Vec<&mut Side>) {
     sides.retain(|side| side.least_p().is_some());
     sides.sort_by(|one, two| {
@@ -211,7 +211,7 @@ fn count_together(mut sides: Vec<&mut Side>) {
         p(one).total_cmp(&p(two))
     });
     let all = sides.len();
-    // Holm's p of a comparison is never below that of one before it.
+    // Holm's p of a comparison is never below that of the previous one.
     let mut before = 0.0_f64;
     for (place, side) in sides.into_iter().enumerate() {
         let times = (all - place) as f64;

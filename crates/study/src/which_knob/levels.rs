@@ -1,63 +1,63 @@
-//! From the knobs of a plan to isolations: which there are, and which two of them answer for a knob.
+//! Derives isolations from the knobs of a plan, and selects the two isolations that show the effect of each knob.
 
 use crate::isolations::empty_intent;
 use plan::{Intent, Profile, Refusal};
 use std::collections::BTreeSet;
 
-/// The knobs of a plan, as far as they make a difference on a machine.
+/// The knobs of a plan that make a difference on a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
-    /// Whose knobs those are that nobody named.
+    /// The profile of all knobs that are not listed explicitly.
     pub profile: Profile,
-    /// Knobs that change something and can be left out, as `--with` takes them, in the order in which they are applied.
+    /// Knobs that change something and can be left out, in the syntax of `--with`, in the order in which they are applied.
     pub takes: Vec<String>,
-    /// Names of knobs that no isolation takes.
+    /// Names of knobs that no isolation uses.
     pub leaves_out: Vec<String>,
-    /// Names of those of `takes` that are asked about.
+    /// Names of the knobs of `takes` that the study tests.
     pub asked: Vec<String>,
 }
 
-/// An isolation: its name, and how far it goes.
+/// An isolation: its name and its set of knobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// Its name in the file.
     pub name: String,
-    /// Knobs beyond the profile, as `--with` takes them.
+    /// Knobs beyond the profile, in the syntax of `--with`.
     pub with: Vec<String>,
     /// Knobs of the profile that are left out.
     pub without: Vec<String>,
-    /// Names of the candidates that it takes.
+    /// Names of the candidates that it uses.
     pub takes: BTreeSet<String>,
 }
 
-/// All isolations beside `none`, and what is asked of them.
+/// All isolations except `none`, and the comparisons between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Matrix {
-    /// Whose knobs those are that nobody named.
+    /// The profile of all knobs that are not listed explicitly.
     pub profile: Profile,
-    /// Every level is another set of knobs.
+    /// Every level is a different set of knobs.
     pub levels: Vec<Level>,
-    /// Each with names of levels, or `none`.
+    /// Each uses names of levels, or `none`.
     pub questions: Vec<LevelQuestion>,
 }
 
-/// What is asked about one knob, by the names of isolations: without it, with it.
+/// The comparisons for one knob, by isolation name: without it, with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelQuestion {
     /// Its name.
     pub knob: String,
-    /// With nothing beside it.
+    /// The knob with no other knob.
     pub alone: Option<[String; 2]>,
-    /// With the rest of the plan beside it.
+    /// The knob with the rest of the plan.
     pub in_plan: Option<[String; 2]>,
-    /// Knobs without which it changes nothing.
+    /// Knobs that it needs to have an effect.
     pub needs: Vec<String>,
-    /// Knobs that change nothing without it.
+    /// Knobs that have no effect without it.
     pub along: Vec<String>,
 }
 
 impl Matrix {
-    /// How many comparisons answer it.
+    /// The number of comparisons.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         let of =
@@ -66,11 +66,11 @@ impl Matrix {
     }
 }
 
-/// The isolations that answer for each knob that is asked about. `changes` says which candidates change something when an
-/// intent, without CPUs, is planned; `None` where it cannot be planned.
+/// Builds the isolations that show the effect of each tested knob. `changes` returns the candidates that change something
+/// when an intent, without CPUs, is planned; `None` where it cannot be planned.
 ///
 /// # Errors
-/// A knob that there is not, or that cannot be left out.
+/// An unknown knob, or one that cannot be left out.
 pub fn matrix(
     candidates: &Candidates,
     changes: &mut dyn FnMut(&Intent) -> Option<BTreeSet<String>>,
@@ -86,7 +86,7 @@ pub fn matrix(
         levels: Vec::new(),
     };
     let (bare, full) = (made.level("bare", &BTreeSet::new()), made.level("full", &all));
-    // The partition cannot be left out of a plan, so nothing is asked of it there.
+    // The partition cannot be left out of a plan, so there is no comparison within the plan.
     let mut questions = vec![LevelQuestion {
         knob: "cpuset_partition".to_owned(),
         alone: Some(["none".to_owned(), bare.clone()]),
@@ -131,7 +131,7 @@ pub fn matrix(
     })
 }
 
-/// The levels so far: a set of knobs that is there already keeps its first name.
+/// The levels so far. A set of knobs that already exists keeps its first name.
 struct Made<'a> {
     candidates: &'a Candidates,
     levels: Vec<Level>,
@@ -152,7 +152,7 @@ impl Candidates {
         let profile = empty_intent(self.profile);
         let is_held = |knob: &String| plan::takes(&profile, knob);
         let is_taken = |knob: &&String| takes.contains(&name(knob));
-        // A value is asked for by name also where the profile has the knob.
+        // A knob with a value is explicitly requested even if the profile includes the knob.
         let by_name = |knob: &&String| knob.contains('=') || !is_held(knob);
         let out = self.takes.iter().filter(|knob| !is_taken(knob));
         Level {
@@ -174,7 +174,7 @@ impl Candidates {
     }
 }
 
-/// The name of a knob that may have a value behind it.
+/// The name of a knob, without its optional value.
 fn name(knob: &str) -> String {
     knob.split_once('=').map_or(knob, |(name, _)| name).to_owned()
 }

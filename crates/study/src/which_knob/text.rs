@@ -1,11 +1,11 @@
-//! The study as a file: every isolation, spelled out, so that a directory says what it was made from.
+//! Writes the study as a file. Every isolation is spelled out, so that the directory documents how it was made.
 
 use super::levels::{LevelQuestion, Matrix};
 use crate::experiment::{Experiment, list, quoted};
 use std::fmt::Write as _;
 
 impl Experiment {
-    /// The file of a study that answers.
+    /// The file of a study that tests knobs.
     #[must_use]
     pub fn text(&self, matrix: &Matrix) -> String {
         let mut text = self

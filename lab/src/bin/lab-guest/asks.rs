@@ -1,13 +1,13 @@
-//! A program of which every system call and page fault is known: what `blame` counts of it can be held against that.
+//! A program with a known number of system calls and page faults, to compare with the counts of `blame`.
 
 use std::io::Error;
 
 const PAGE: usize = 4_096;
-/// Between two of them, so that each is a way of its own into the kernel and back.
+/// Time between two of them, so that each is a separate entry into the kernel.
 const TURNS: u32 = 500;
 
-/// `lab-guest asks CALLS FAULTS`: asks so often who its parent is, then uses so many pages for the first time. Prints the time
-/// that the kernel says it spent there meanwhile for this process, in nanoseconds.
+/// `lab-guest asks CALLS FAULTS`: calls `getppid` this often, then touches this many new pages. Prints the time, in
+/// nanoseconds, that the kernel reports it spent there for this process.
 pub fn run(calls: usize, faults: usize) -> Result<(), String> {
     let length = PAGE * faults.max(1);
     let access = libc::PROT_READ | libc::PROT_WRITE;
@@ -42,7 +42,7 @@ fn compute() {
     }
 }
 
-/// What this process has spent in the kernel. Where its context is tracked that is no sample but a sum.
+/// The kernel time of this process. Where context tracking is on, it is an exact sum and not sampled.
 fn in_kernel_ns() -> Result<u64, String> {
     // SAFETY: a structure of plain numbers, which the kernel fills.
     let usage = unsafe {

@@ -1,15 +1,15 @@
-//! The yardstick of the speed figures: a loop that writes the values of an isolation and does nothing else. No
-//! record, no look at what was there, no read-back, no second pass.
+//! The baseline of the speed figures: a loop that only writes the values of an isolation. It has no record, no read of the
+//! former values, no read-back, no second pass.
 //!
-//! What it writes is what a journal of quietcore says that was written, so both do the same work. A second yardstick also
-//! asks every task for its mask before and after, without which nobody can give everything back.
+//! It writes what a journal of quietcore says was written, so both do the same work. A second baseline also reads every
+//! task's mask before and after, without which not everything can be restored.
 
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
-/// `lab-guest bare JOURNAL`: makes the changes. Prints the time, in which reading the journal is not counted.
+/// `lab-guest bare JOURNAL`: makes the changes. Prints the time, without that for reading the journal.
 pub fn apply(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| steps.iter().try_for_each(Step::make))
@@ -37,7 +37,7 @@ pub fn careful(journal: &str) -> Result<(), String> {
     })
 }
 
-/// `lab-guest bare-undo JOURNAL`: takes them back, last to first.
+/// `lab-guest bare-undo JOURNAL`: undoes them, last to first.
 pub fn undo(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| steps.iter().rev().try_for_each(Step::take_back))
@@ -91,7 +91,7 @@ impl Step {
         match self {
             Step::Value { path, value, former } => match value.strip_prefix('+') {
                 Some(word) => put(path, &format!("-{word}")),
-                // What went with its set is gone by now.
+                // Files that were removed with their set are gone by now.
                 None if former.is_empty() => Ok(()),
                 None => put(path, former),
             },
@@ -108,12 +108,12 @@ fn put(path: &str, value: &str) -> Result<(), String> {
         .write(true)
         .open(path)
         .map_err(|error| format!("{path}: {error}"))?;
-    // A refusal is no news: quietcore met it too.
+    // Refusals are expected: quietcore had them too.
     let _ = file.write(value.as_bytes());
     Ok(())
 }
 
-/// Every task of a set into another: one list, one `write(2)` each.
+/// Moves every task of a set to another: one list, one `write(2)` each.
 fn move_all(from: &str, to: &str) -> Result<(), String> {
     let list = format!("{from}/tasks");
     let tids = std::fs::read_to_string(&list).map_err(|error| format!("{list}: {error}"))?;
@@ -129,8 +129,8 @@ fn move_all(from: &str, to: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes CPUs from every kernel thread that still has them: one `sched_getaffinity` each, and a
-/// `sched_setaffinity` where it is needed.
+/// Removes CPUs from every kernel thread that still has them: one `sched_getaffinity` each, and a `sched_setaffinity` where
+/// needed.
 fn narrow(isolated: u128) -> Result<(), String> {
     let list = "/sys/fs/cgroup/cgroup.threads";
     let tids = std::fs::read_to_string(list).map_err(|error| format!("{list}: {error}"))?;
@@ -167,7 +167,7 @@ fn mask_of(tid: i32) -> Option<u128> {
     (got > 0).then_some(mask)
 }
 
-/// What the journal's first layer wrote, in its order.
+/// The writes of the journal's first layer, in its order.
 fn steps(journal: &str) -> Result<Vec<Step>, String> {
     let text = std::fs::read_to_string(journal).map_err(|error| format!("{journal}: {error}"))?;
     let records: Vec<Value> = text

@@ -1,7 +1,7 @@
-//! Everything that can be done to a CPU on purpose, with its true culprit: the one list, and what each of them is.
+//! Lists every deliberate disturbance of a CPU, with its true culprit.
 //!
-//! A disturbance is one file and one line in [`ALL`]. Its acts are done by a thread that [`crate::truth`] has made: its name
-//! is the disturbance's, it stands on the other CPU and has a real-time priority, so that it acts in time.
+//! A disturbance is one file and one line in [`ALL`]. A thread that [`crate::truth`] creates performs its acts. The thread
+//! has the name of the disturbance, runs on the other CPU and has a real-time priority, so that it acts in time.
 
 mod asking;
 mod backtrace;
@@ -91,50 +91,50 @@ pub(super) const ALL: &[&Disturbance] = &[
 pub(super) struct Disturbance {
     /// Name in the table, and of the thread that injects: at most 15 letters.
     pub(super) name: &'static str,
-    /// What is done, in a few words.
+    /// A short description.
     pub(super) about: &'static str,
-    /// What spins on the measured CPU meanwhile.
+    /// What spins on the measured CPU.
     pub(super) probe: Probe,
-    /// Why this machine cannot make it.
+    /// Why this machine cannot produce it.
     pub(super) possible: fn(&Place) -> Result<(), String>,
-    /// What `blame` has to say.
+    /// What `blame` must report.
     pub(super) expected: Expected,
-    /// Does it so many times, and undoes all that it set up, also when it fails. An act that demonstrably did nothing is an error.
+    /// Acts this many times, and undoes all its set-up, even on failure. An act that demonstrably had no effect is an error.
     pub(super) inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
 }
 
-/// Under which policy the probe of `blame` spins.
+/// The policy of the probe of `blame`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
-    /// SCHED_OTHER, as `blame` has it by default: every real-time thread preempts it.
+    /// SCHED_OTHER, the default of `blame`: every real-time thread preempts it.
     Other,
-    /// SCHED_FIFO with priority 80, for what only real-time threads suffer from.
+    /// SCHED_FIFO with priority 80, for disturbances that affect only real-time threads.
     Fifo,
     /// None: this program itself is watched.
     Program,
 }
 
-/// Where it is done.
+/// Where and when to act.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     /// The CPU that is disturbed; the probe spins there.
     pub(super) measured: u32,
-    /// Where the injector stands.
+    /// The CPU of the injector.
     pub(super) other: u32,
-    /// All CPUs that are online, these two among them.
+    /// All online CPUs, including these two.
     pub(super) online: Vec<u32>,
-    /// Whether the machine is there for nothing else: settings of the whole machine may be changed for a while.
+    /// Whether the machine has no other use: machine-wide settings may be changed temporarily.
     pub(super) alone: bool,
-    /// `blame`, while it runs: its process.
+    /// The running process of `blame`.
     pub(super) blame: Option<i32>,
-    /// The shortest time between two acts.
+    /// Minimum time between two acts.
     pub(super) apart_ns: u64,
-    /// Distances, and whatever else is left to chance.
+    /// Source of random intervals and choices.
     pub(super) random: Random,
 }
 
 impl Place {
-    /// How long until the next act: once to three times [`Place::apart_ns`].
+    /// Random time until the next act: one to three times [`Place::apart_ns`].
     pub(super) fn distance_ns(&mut self) -> u64 {
         self.apart_ns + self.random.draw() % (2 * self.apart_ns).max(1)
     }
@@ -144,8 +144,8 @@ impl Place {
         clock::sleep_until(clock::now_ns() + self.distance_ns());
     }
 
-    /// Does something once, by the calling thread, which is to blame. It must be over on the measured CPU when `act` returns,
-    /// or a moment later.
+    /// Performs one act in the calling thread, which is the culprit. The act must be over on the measured CPU when `act`
+    /// returns, or a moment later.
     pub(super) fn act(&self, act: impl FnOnce() -> Result<(), String>) -> Result<Injected, String> {
         let culprit = me();
         let begin_raw_ns = clock::raw_ns();
@@ -157,7 +157,7 @@ impl Place {
         })
     }
 
-    /// Does it so many times, each after a [`Place::pause`].
+    /// Acts this many times, each after a [`Place::pause`].
     pub(super) fn acts(
         &mut self,
         count: usize,
@@ -172,7 +172,7 @@ impl Place {
     }
 }
 
-/// The calling thread, where it stands now.
+/// The calling thread and its current CPU.
 pub(super) fn me() -> Thread {
     let mut name = [0_u8; 16];
     // SAFETY: plain calls; the kernel writes at most 16 bytes of the name.
@@ -188,15 +188,14 @@ pub(super) fn me() -> Thread {
     }
 }
 
-/// Gives the calling thread a name, a CPU and a policy (`fifo:95`, `other:0`): for the threads that a disturbance needs
-/// beside the one that injects.
+/// Sets name, CPU and policy (`fifo:95`, `other:0`) of the calling thread: for the additional threads of a disturbance.
 pub(super) fn stand(name: &str, cpu: u32, policy: &str) -> Result<(), String> {
     crate::population::call_myself(name);
     crate::population::pin(&[cpu])?;
     crate::population::set_policy(policy)
 }
 
-/// [`Disturbance::possible`] of what every machine can make.
+/// [`Disturbance::possible`] for disturbances that every machine can produce.
 pub(super) fn always(_: &Place) -> Result<(), String> {
     Ok(())
 }

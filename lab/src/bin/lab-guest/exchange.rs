@@ -1,10 +1,10 @@
-//! `lab-guest exchange`: a storm of switches whose number is known, for traces whose buffers are too small for it.
+//! `lab-guest exchange`: makes a known number of context switches, for traces whose buffers are too small for them.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-/// Hands a byte back and forth between two threads that may run on this CPU only. Each time one of them sleeps until the
-/// other has run, so the CPU switches between them at least twice for each byte.
+/// Passes a byte back and forth between two threads that may run on this CPU only. Each thread sleeps until the other has
+/// run, so the CPU switches between them at least twice per byte.
 pub fn run(cpu: u32, count: u64) -> Result<(), String> {
     crate::population::call_myself("exchange");
     crate::population::pin(&[cpu])?;

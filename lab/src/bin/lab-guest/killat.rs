@@ -1,11 +1,11 @@
 //! Kills a command at its N-th state-changing system call, by ptrace, or does something else while it is stopped there.
 //!
-//! A seccomp filter stops the command at these calls and at no other: a stop is dear where a machine is emulated.
-//! The filter stays with processes that the command starts, so a command that needs such ones cannot be tried here.
+//! A seccomp filter stops the command only at these calls, because a stop is expensive on an emulated machine. Child
+//! processes inherit the filter, so a command that needs them cannot be tested here.
 //!
 //! Killed at a call's entry, the call is not made: the kernel drops it when a fatal signal is pending
 //! (`ptrace_report_syscall`, `include/linux/ptrace.h`). Killed at its exit, it was made and nothing after it.
-//! Threads of the command are counted along.
+//! Threads of the command are counted too.
 
 use serde_json::json;
 use std::ffi::CString;
@@ -22,19 +22,19 @@ pub enum Mode {
     Exit,
 }
 
-/// What is done at the call.
+/// The action at the call.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed<'a> {
     /// SIGKILL.
     Kill(Mode),
-    /// This signal, before the call is made, and then the command goes on as it likes.
+    /// Sends this signal before the call is made; the command then continues.
     Signal(i32),
-    /// Somebody runs this shell line before the call is made, and then the command goes on.
+    /// Runs this shell line in another process before the call is made; the command then continues.
     Meanwhile(&'a str),
 }
 
 impl Deed<'_> {
-    /// `entry` or `exit` of the call, or a signal that is no kill: `term`, `int`, `hup`.
+    /// `entry` or `exit` of the call, or a signal other than SIGKILL: `term`, `int`, `hup`.
     pub fn parse(text: &str) -> Result<Deed<'static>, String> {
         match text {
             "entry" => Ok(Deed::Kill(Mode::Entry)),
@@ -52,7 +52,7 @@ impl Deed<'_> {
 pub struct Seen {
     /// State-changing calls that it reached.
     pub calls: u64,
-    /// The call that it was killed at, or stopped at meanwhile.
+    /// The call at which it was killed or stopped.
     pub killed_at: Option<String>,
     /// Exit status, or 128 + signal.
     pub status: i32,
@@ -69,7 +69,7 @@ pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command, and does the deed at state-changing call `at` (the first is 1); with `None` it only counts.
+/// Runs a command, and acts at state-changing call `at` (the first is 1); with `None` it only counts.
 pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String> {
     let pid = start(command)?;
     let mut seen = Seen::default();
@@ -109,7 +109,7 @@ pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String
                         match deed {
                             Deed::Kill(Mode::Exit) => Next::ToExit,
                             Deed::Kill(Mode::Entry) => Next::Kill,
-                            // It is met at the end of the call.
+                            // It is handled at the end of the call.
                             Deed::Signal(signal) => {
                                 // SAFETY: a plain call; the process is our child and not reaped yet.
                                 unsafe { libc::kill(pid, signal) };
@@ -131,7 +131,7 @@ pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String
             Stop::Signal(signal) => Next::Run(signal),
             Stop::Own => Next::Run(0),
         };
-        // A thread that another thread's exit took along is gone; its end is reported by wait.
+        // A thread that the exit of another thread ended is gone; wait reports its end.
         let _ = match next {
             Next::Run(signal) => trace(libc::PTRACE_CONT, stopped, signal as usize),
             Next::ToExit => trace(libc::PTRACE_SYSCALL, stopped, 0),
@@ -152,17 +152,17 @@ enum Stop {
     Exit,
     /// A signal for the command.
     Signal(i32),
-    /// Something of ptrace's own: a new thread, the start.
+    /// An event of ptrace itself: a new thread, the start.
     Own,
 }
 
-/// What a stopped thread does next.
+/// How a stopped thread continues.
 enum Next {
-    /// Goes on, with a signal or 0.
+    /// Continues, with a signal or 0.
     Run(i32),
-    /// Goes on to the exit of its call.
+    /// Continues to the exit of its call.
     ToExit,
-    /// Dies, with all of its process.
+    /// Is killed, with its whole process.
     Kill,
 }
 
@@ -176,7 +176,7 @@ fn stop_of(status: i32) -> Stop {
     }
 }
 
-/// The C libraries do not agree on the type of a request.
+/// The C libraries use different types for a request.
 #[cfg(target_env = "musl")]
 type Request = libc::c_int;
 #[cfg(not(target_env = "musl"))]
@@ -198,7 +198,7 @@ struct SyscallInfo {
 const PTRACE_GET_SYSCALL_INFO: Request = 0x420e;
 const SYSCALL_INFO_SECCOMP: u8 = 3;
 
-/// Name and target of the call that a thread stopped at; `None` when its arguments say that it changes nothing.
+/// Name and target of the call at which a thread stopped; `None` when its arguments show that it changes nothing.
 fn changing_call(thread: i32) -> Option<String> {
     let mut info = SyscallInfo::default();
     let size = std::mem::size_of::<SyscallInfo>();
@@ -225,7 +225,7 @@ fn changing_call(thread: i32) -> Option<String> {
     Some(format!("{name} {}", target.display()).trim_end().to_owned())
 }
 
-/// Stops the calling process, from now on, at the calls of [`CHANGING`]. Root needs no further permission.
+/// From now on, stops the calling process at the calls of [`CHANGING`]. Root needs no further permission.
 fn filter_changing_calls() -> bool {
     let statement = |code: u32, k: u32| libc::sock_filter {
         code: code as u16,
@@ -260,8 +260,8 @@ fn filter_changing_calls() -> bool {
     unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
 }
 
-/// System calls that change something outside the process. Numbers differ by architecture, and the newer ones
-/// have no call without `at`. Of the opens only those count that may make or empty a file.
+/// System calls that change something outside the process. Numbers differ by architecture, and newer architectures lack the
+/// calls without `at`. Only opens that may create or truncate a file count.
 const CHANGING: &[(libc::c_long, &str)] = &[
     (libc::SYS_openat, "openat"),
     (libc::SYS_write, "write"),
@@ -299,7 +299,7 @@ const CHANGING: &[(libc::c_long, &str)] = &[
     (libc::SYS_symlink, "symlink"),
 ];
 
-/// Starts the command stopped, with its output thrown away: what it prints is not asked for.
+/// Starts the command stopped, with its output discarded.
 fn start(command: &[&str]) -> Result<i32, String> {
     let words: Result<Vec<CString>, _> = command.iter().map(|word| CString::new(*word)).collect();
     let words = words.map_err(|error| error.to_string())?;

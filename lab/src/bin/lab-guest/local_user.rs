@@ -1,11 +1,11 @@
-//! What any local user can do to a daemon: connections that say nothing, a request for metrics, and writes without end.
+//! What any local user can do to a daemon: silent connections, a request for metrics, and endless writes.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Opens so many connections, says `open` on standard output, and keeps them for so long.
+/// Opens this many connections, prints `open`, and keeps them for this time.
 pub fn silent(address: &str, count: usize, time: Duration) -> Result<(), String> {
     let mut held = Vec::with_capacity(count);
     for _ in 0..count {
@@ -16,7 +16,7 @@ pub fn silent(address: &str, count: usize, time: Duration) -> Result<(), String>
     Ok(())
 }
 
-/// Asks for metrics and prints the first line of the answer.
+/// Requests metrics and prints the first line of the answer.
 pub fn scrape(address: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{address}: {error}");
     let mut stream = TcpStream::connect(address).map_err(failed)?;
@@ -31,7 +31,7 @@ pub fn scrape(address: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes a text to a file again and again for so long; prints how often.
+/// Writes a text to a file repeatedly for this time; prints the number of writes.
 pub fn scribble(path: &str, text: &str, time: Duration) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{path}: {error}");
     let mut file = File::options().write(true).open(path).map_err(failed)?;

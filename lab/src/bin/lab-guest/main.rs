@@ -1,7 +1,6 @@
-//! The guest's own program: makes tasks, looks at them, records, and kills commands at a chosen system call.
+//! The guest's own program: creates tasks, inspects them, records, and kills commands at a chosen system call.
 //!
-//! One static binary without dependencies on the guest. Everything that it prints is JSON or plain lines that
-//! scenarios assert on.
+//! One static binary without dependencies on the guest. All output is JSON or plain lines that scenarios assert on.
 
 mod asks;
 mod bare;
@@ -145,7 +144,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A number of the command line; the scenario is ours, so nonsense may end the program.
+/// Parses a number of the command line; scenarios are trusted, so invalid input may end the program.
 fn number<T: std::str::FromStr>(text: &str) -> T {
     text.parse().unwrap_or_else(|_| {
         eprintln!("lab-guest: {text} is no number that fits here");
@@ -153,7 +152,7 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
     })
 }
 
-/// As another quietcore at work: the file of its lock is there already.
+/// Behaves like another running quietcore: its lock file already exists.
 fn lock(file: &str, time: Duration) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{file}: {error}");
     let held = std::fs::File::open(file).map_err(failed)?;

@@ -1,14 +1,14 @@
-//! How often a command reads files: `check` is to read the machine and the journal once.
+//! Counts how often a command reads files: `check` must read the machine and the journal once.
 
 use std::ffi::CString;
 use std::io::Error;
 use std::process::Command;
 
-/// The kernel merges equal events in a row (`inotify_handle_inode_event`); an open stands between two closes.
+/// The kernel merges consecutive equal events (`inotify_handle_inode_event`); the open events separate the closes.
 const WATCHED: u32 = libc::IN_OPEN | libc::IN_CLOSE_NOWRITE;
 
-/// `lab-guest opens FILE... -- COMMAND`: runs the command and prints one line for each file, how often it was opened to be read,
-/// and one with the exit status. No other program may open them during that time.
+/// `lab-guest opens FILE... -- COMMAND`: runs the command. Prints one line per file with the number of opens
+/// for reading, and one line with the exit status. No other program may open them during that time.
 pub fn run(words: &[&str]) -> Result<(), String> {
     let place = words
         .iter()

@@ -1,9 +1,9 @@
-//! Tasks of every kind that isolation has to deal with: sleepers, threads, spinners, fork storms, pinned ones.
+//! Creates tasks of every kind that isolation must handle: sleepers, threads, spinners, fork storms, pinned ones.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Leaves `count` sleeping processes behind and prints their pids on one line.
+/// Starts `count` sleeping processes and prints their PIDs on one line.
 pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
     let mut pids = Vec::new();
     for _ in 0..count {
@@ -20,7 +20,7 @@ pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-/// Stays, with `count` sleeping threads beside the first one.
+/// Runs on, with `count` sleeping threads beside the first one.
 pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
     let name = name.unwrap_or("a (thread) b)").to_owned();
     for _ in 0..count {
@@ -33,7 +33,7 @@ pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
     sleep_for_ever()
 }
 
-/// Stays, with two threads beside the first one that compute without end.
+/// Runs on, with two threads beside the first one that compute forever.
 pub fn busy(name: &str) -> Result<(), String> {
     for _ in 0..2 {
         let name = name.to_owned();
@@ -47,7 +47,7 @@ pub fn busy(name: &str) -> Result<(), String> {
     sleep_for_ever()
 }
 
-/// Computes for some seconds with a policy, and prints what the kernel counted meanwhile.
+/// Computes for some seconds with a policy, and prints what the kernel counted during that time.
 pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> {
     if let Some(cpu) = cpu {
         pin(&[cpu])?;
@@ -76,8 +76,8 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
     Ok(())
 }
 
-/// How long the scheduler let this thread run. What the host takes from a virtual CPU counts as running, so that a
-/// crowded host cannot be taken for a crowded guest.
+/// How long the scheduler let this thread run. Time that the host takes from a virtual CPU counts as running, so that a busy
+/// host cannot look like a busy guest.
 fn ran_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -88,9 +88,9 @@ fn ran_ns() -> u64 {
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// A child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and ends:
-/// the chain's tasks are never older than a moment, so only a repeated pass or an inherited place catches them.
-/// Both end when the file `stop` appears, or after two minutes. Prints how many children were born.
+/// Forks a child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and exits. The
+/// chain's tasks live only a moment, so only a repeated pass or an inherited cgroup catches them. Both end when the file
+/// `stop` appears, or after two minutes. Prints the number of children.
 pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     let until = Instant::now() + Duration::from_secs(120);
     let stop = Path::new(stop).to_owned();
@@ -120,8 +120,8 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// Forks a sleeping child every 2 ms until there are `count`, beside the chain of [`storm`]; then makes the file `done`
-/// and stays. The children end with this process.
+/// Forks a sleeping child every 2 ms until there are `count`, beside the chain of [`storm`]; then creates the file `done` and
+/// runs on. The children end with this process.
 pub fn breed(count: u32, done: &str) -> Result<(), String> {
     let finished = Path::new(done).to_owned();
     child(move || {
@@ -146,14 +146,14 @@ pub fn breed(count: u32, done: &str) -> Result<(), String> {
     sleep_for_ever()
 }
 
-/// Sleeps for ever on one CPU.
+/// Sleeps forever on one CPU.
 pub fn hold(cpu: u32) -> Result<(), String> {
     pin(&[cpu])?;
     call_myself("lab hold");
     sleep_for_ever()
 }
 
-/// Asks for CPUs and prints the mask that the kernel granted.
+/// Requests CPUs and prints the mask that the kernel granted.
 pub fn on(cpus: &str) -> Result<(), String> {
     let wanted: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
     pin(&wanted.map_err(|error| format!("{cpus}: {error}"))?)?;
@@ -165,7 +165,7 @@ pub fn on(cpus: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Changes files in a known order, for the injector to be tested on: mkdir, then a, b, a becomes c, d.
+/// Changes files in a known order, to test the injector: mkdir, then a, b, a becomes c, d.
 pub fn victim(dir: &str) -> Result<(), String> {
     let put = |name: &str, text: &str| std::fs::write(format!("{dir}/{name}"), text);
     let work = || {
@@ -178,7 +178,7 @@ pub fn victim(dir: &str) -> Result<(), String> {
     work().map_err(|error: std::io::Error| format!("{dir}: {error}"))
 }
 
-/// Becomes a command under another user and group id.
+/// Executes a command under another user and group id.
 pub fn run_as(user: u32, command: &[&str]) -> Result<(), String> {
     use std::os::unix::process::CommandExt;
     let (program, arguments) = command.split_first().ok_or("as UID COMMAND...")?;
@@ -190,7 +190,7 @@ pub fn run_as(user: u32, command: &[&str]) -> Result<(), String> {
     Err(format!("{program}: {error}"))
 }
 
-/// Forks; the child runs `work` and ends. Gives the child's pid.
+/// Forks; the child runs `work` and exits. Returns the child's PID.
 fn child(work: impl FnOnce()) -> Result<i32, String> {
     // SAFETY: this program has one thread wherever it forks, so the child may do anything.
     match unsafe { libc::fork() } {
@@ -203,7 +203,7 @@ fn child(work: impl FnOnce()) -> Result<i32, String> {
     }
 }
 
-/// The caller goes on as its own child; the parent ends.
+/// Continues as a child of the caller; the parent exits.
 fn fork_and_exit() {
     // SAFETY: as in `child`; `_exit` runs no destructors, which the child still needs.
     unsafe {
@@ -219,7 +219,7 @@ fn sleep_for_ever() -> ! {
     }
 }
 
-/// Whoever collects our output waits for its last holder.
+/// The reader of our output waits until its last holder closes it.
 fn let_go_of_output() {
     // SAFETY: plain calls; nothing of this process uses the descriptors afterwards.
     unsafe {
@@ -265,7 +265,7 @@ pub fn set_policy(policy: &str) -> Result<(), String> {
     };
     let status = match name {
         "fifo" => schedule(libc::SCHED_FIFO, value),
-        // A new thread has the policy of who made it, and a nice value alone would not change that.
+        // A new thread inherits the policy of its creator, and a nice value alone would not change that.
         _ => match schedule(libc::SCHED_OTHER, 0) {
             // SAFETY: a plain call.
             0 => unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value).into() },

@@ -7,10 +7,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The ports that a guest may have for records, best first.
+/// The possible ports for records, best first.
 const PORTS: &[&str] = &["/dev/ttyS1", "/dev/hvc0"];
 
-/// Runs a command and sends what it did.
+/// Runs a command and sends its result.
 pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("rec NAME COMMAND...")?;
     let started = Instant::now();
@@ -38,14 +38,14 @@ pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
             ..Record::default()
         },
     };
-    // A guest that starts several times counts that, and tells the records of each time apart.
+    // A guest that boots several times counts the boots, and marks the records of each.
     match std::env::var("LAB_BOOT") {
         Ok(boot) => send(&format!("{boot}/{name}"), &record),
         Err(_) => send(name, &record),
     }
 }
 
-/// The most memory that the command had: it is the only child of this process, and what it waited for.
+/// Maximum memory of the command, which is the only child of this process, and of its own reaped children.
 fn peak_kib() -> u64 {
     // SAFETY: rusage is plain data that the call fills.
     let usage = unsafe {
@@ -58,7 +58,7 @@ fn peak_kib() -> u64 {
     u64::try_from(i64::from(usage.ru_maxrss)).unwrap_or(0)
 }
 
-/// Says that the scenario came to its end.
+/// Reports that the scenario reached its end.
 pub fn done() -> Result<(), String> {
     send(DONE, &Record::default())
 }
@@ -77,7 +77,7 @@ fn send(name: &str, record: &Record) -> Result<(), String> {
     Ok(())
 }
 
-/// Takes all processing off a terminal, so that bytes arrive as they are.
+/// Disables all processing of a terminal, so that bytes arrive unchanged.
 pub fn raw(descriptor: i32) -> bool {
     // SAFETY: termios is plain data that tcgetattr fills before cfmakeraw and tcsetattr read it.
     unsafe {

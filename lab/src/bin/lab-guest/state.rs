@@ -1,13 +1,14 @@
 //! The state that isolation may change, as sorted lines, and the comparison of two such states.
 //!
-//! This is the lab's own view and shares no code with the journal that it judges.
+//! This is the lab's own view and shares no code with the journal that it checks.
 
 use crate::tasks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Where settings live that isolation tools change. Whole trees are read; [`skipped`] takes out what lives.
+/// Directories of settings that isolation tools change. Whole trees are read; [`skipped`] excludes values that change by
+/// themselves.
 const TREES: &[&str] = &[
     "/sys/fs/cgroup",
     "/proc/irq",
@@ -33,7 +34,7 @@ const TREES: &[&str] = &[
     "/run/quietcore",
 ];
 
-/// Names of files that are settings, or lists that follow from settings.
+/// Names of files that are settings, or lists derived from settings.
 fn is_setting(path: &str) -> bool {
     const ENDS: &[&str] = &[
         "cpuset.cpus",
@@ -93,7 +94,7 @@ fn is_setting(path: &str) -> bool {
     in_sysctl || ENDS.iter().any(|end| path.ends_with(end))
 }
 
-/// What lives among the settings, or must not be read.
+/// Values among the settings that change by themselves, or must not be read.
 fn skipped(path: &str) -> bool {
     // Reading `stat_refresh` makes every CPU work; the kernel lowers the sample rate by itself.
     const LIVING: &[&str] = &[
@@ -102,7 +103,7 @@ fn skipped(path: &str) -> bool {
         "perf_event_max_sample_rate",
         "/proc/sys/vm/stat_refresh",
     ];
-    // A scenario in which something stays in force leaves the journal out.
+    // A scenario in which a partition stays active excludes the journal.
     let leaves = std::env::var("LAB_STATE_LEAVES").unwrap_or_default();
     LIVING.iter().any(|part| path.contains(part)) || (!leaves.is_empty() && path.starts_with(&leaves))
 }
@@ -126,11 +127,11 @@ pub fn read() -> BTreeMap<String, String> {
         .iter()
         .filter(|task| task.pid != me && !rescuer(task))
     {
-        // The thread of an interrupt follows where that fires (`irq_thread_check_affinity`).
+        // The thread of an interrupt follows the interrupt's CPU (`irq_thread_check_affinity`).
         if task.kernel() && task.comm.starts_with("irq/") {
             continue;
         }
-        // A kernel worker's name and policy follow its work from moment to moment; its mask does not.
+        // A kernel worker's name and policy change with its work; its mask does not.
         let what = match task.kernel() && task.comm.starts_with("kworker") {
             true => format!("{} {}", task.allowed, task.cgroup),
             false => format!("{} {} {} {}", task.comm, task.allowed, task.policy, task.cgroup),
@@ -141,13 +142,13 @@ pub fn read() -> BTreeMap<String, String> {
     state
 }
 
-/// Whether a task is the rescuer of a workqueue. It takes the mask of whatever it rescued last, and nobody but the
-/// kernel may set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have its number in their name.
+/// Whether a task is the rescuer of a workqueue. It has the mask of the pool that it rescued last, and only the kernel may
+/// set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have its number in their name.
 fn rescuer(task: &tasks::Task) -> bool {
     task.kernel() && !task.movable() && !task.comm.contains('/')
 }
 
-/// What differs: settings on either side, and tasks that live on both. Births and deaths of tasks are no difference.
+/// The differences: settings on either side, and tasks that exist in both. New and ended tasks are not differences.
 pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let is_task = |key: &str| key.starts_with("task ") || key.starts_with("kthread ");
     let mut found = Vec::new();
@@ -202,7 +203,7 @@ fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
             continue;
         }
         let Ok(entries) = std::fs::read_dir(&path) else {
-            // One of the trees is a single file, or is not there.
+            // One of the trees is a single file, or does not exist.
             if path.is_file() {
                 keep(&name, state);
             }
@@ -214,8 +215,8 @@ fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
         for entry in entries.flatten() {
             let (path, kind) = (entry.path(), entry.file_type());
             let inside = path.display().to_string();
-            // Links in sysfs lead to places that are walked by their own names, or round in circles; but the
-            // entries of /sys/block and /sys/class/net are links themselves.
+            // Links in sysfs lead to places that are walked by their own names, or in circles. But the entries of /sys/block
+            // and /sys/class/net are links themselves.
             let device = name == "/sys/block" || name == "/sys/class/net";
             if device || kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
                 open.push(path);

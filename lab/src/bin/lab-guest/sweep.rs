@@ -1,4 +1,4 @@
-//! Kills `apply` (or `undo`) at one state-changing call after the other, undoes, and compares with the state before.
+//! Kills `apply` (or `undo`) at each state-changing call in turn, undoes, and compares with the state before.
 
 use crate::killat::{self, Deed};
 use crate::state::{differences, read};
@@ -91,7 +91,7 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
         let (status, said) = plain(commands.undo);
         let found = differences(&before, &read());
         progress(call, calls, started.elapsed().as_millis());
-        // A run can have fewer calls than the counted one; then nothing was killed and nothing is proven.
+        // A run can have fewer calls than were counted; then nothing was killed and nothing is proven.
         tried += u64::from(killed.killed_at.is_some());
         if !found.is_empty() {
             failures.push(json!({
@@ -112,7 +112,7 @@ pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -
     Ok(())
 }
 
-/// A line on the console: a sweep that is cut off shows how far it came.
+/// Prints a line on the console, so that an interrupted sweep shows its progress.
 fn progress(call: u64, calls: u64, ms: u128) {
     let line = format!("lab: at call {call} of {calls}, {ms} ms\n");
     std::fs::write("/dev/console", line).ok();

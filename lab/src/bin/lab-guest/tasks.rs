@@ -1,4 +1,4 @@
-//! Tasks as the kernel shows them: read once, independent of the code under test.
+//! Reads tasks from the kernel: once, independent of the code under test.
 
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -21,11 +21,11 @@ pub struct Task {
     pub comm: String,
     /// `PF_*` flags.
     pub flags: u64,
-    /// Clock ticks since boot at its birth: with the tid, its identity.
+    /// Start time in clock ticks since boot: with the tid, its identity.
     pub start: u64,
     /// Scheduling policy, real-time priority, nice value.
     pub policy: String,
-    /// Where it runs or ran last.
+    /// Its current or last CPU.
     pub cpu: u32,
     /// `Cpus_allowed_list`.
     pub allowed: String,
@@ -45,7 +45,7 @@ impl Task {
     }
 }
 
-/// Every thread there is. One that ends meanwhile is left out.
+/// All threads. A thread that ends during the read is left out.
 pub fn all() -> Vec<Task> {
     let one = |(pid, tid)| one(Path::new(&format!("/proc/{pid}/task/{tid}")), pid, tid);
     let mut tasks: Vec<Task> = numbers_of_all().into_iter().filter_map(one).collect();
@@ -77,7 +77,7 @@ pub fn who(cpu: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// `lab-guest named NAME...`. Of the others only the name is read: on a loaded emulator all files take too long.
+/// `lab-guest named NAME...`. Only the name is read of the others: on a loaded emulator reading all files takes too long.
 pub fn named(names: &[&str]) -> Result<(), String> {
     for (pid, tid) in numbers_of_all() {
         let dir = format!("/proc/{pid}/task/{tid}");
@@ -98,8 +98,8 @@ fn told(task: &Task) -> serde_json::Value {
     })
 }
 
-/// `lab-guest left CPU`: how many movable tasks may run there. Each is asked by system call, and only who may is read:
-/// on an emulated machine the files of 100,000 tasks take minutes.
+/// `lab-guest left CPU`: how many movable tasks may run there. A system call per task checks the mask, and only matching
+/// tasks are read: on an emulated machine the files of 100,000 tasks take minutes.
 pub fn left(cpu: u32) -> Result<(), String> {
     let (mut user, mut kernel, mut kthreadd, mut all) = (0, 0, false, 0);
     for (pid, tid) in numbers_of_all() {
@@ -108,7 +108,7 @@ pub fn left(cpu: u32) -> Result<(), String> {
             continue;
         }
         let dir = format!("/proc/{pid}/task/{tid}");
-        // Who has ended and is only not yet waited for keeps a mask, and runs nowhere.
+        // A zombie keeps its mask, but runs nowhere.
         let lives = |task: &Task| task.movable() && task.flags & PF_EXITING == 0;
         if let Some(task) = one(Path::new(&dir), pid, tid).filter(lives) {
             *if task.kernel() { &mut kernel } else { &mut user } += 1;
@@ -136,8 +136,8 @@ fn may_run_on(tid: u32, cpu: u32) -> bool {
     got > 0 && mask >> cpu & 1 == 1
 }
 
-/// In which cgroups the children of a process are, counted. The youngest are looked at first: on an emulated machine
-/// the others have ended before a walk through all of `/proc` comes to them.
+/// Counts the children of a process per cgroup. The youngest are read first: on an emulated machine the others have ended
+/// before a walk through all of `/proc` reaches them.
 pub fn brood(pid: u32) -> Result<(), String> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
@@ -146,13 +146,13 @@ pub fn brood(pid: u32) -> Result<(), String> {
     let unnamed = read(&pid.to_string(), "comm");
     let mut places: BTreeMap<String, u32> = BTreeMap::new();
     for child in children.split_whitespace().rev() {
-        // Whoever is there and has not run yet is still in the root: `copy_process` makes a child visible before
-        // `cgroup_post_fork`. One with a name of its own has run.
+        // A child that has not run yet is still in the root: `copy_process` makes a child visible before `cgroup_post_fork`.
+        // A child with its own name has run.
         if read(child, "comm") == unnamed {
             continue;
         }
         let (text, stat) = (read(child, "cgroup"), read(child, "stat"));
-        // On v1 whoever is about to end is in the root again (`cgroup_exit`).
+        // On v1 a task that is about to end is in the root again (`cgroup_exit`).
         let flags = stat
             .rsplit(')')
             .next()
@@ -172,7 +172,7 @@ pub fn brood(pid: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a kernel list (`0-2,5`) has a number.
+/// Whether a kernel list (`0-2,5`) contains a number.
 pub fn list_has(list: &str, number: u32) -> bool {
     list.split(',').any(|part| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -187,7 +187,7 @@ fn one(dir: &Path, pid: u32, tid: u32) -> Option<Task> {
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let stat = text("stat")?;
-    // The name may hold anything, brackets too: the last bracket ends it (proc_pid_stat(5)).
+    // The name may contain anything, brackets too: the last bracket ends it (proc_pid_stat(5)).
     let (head, tail) = stat.rsplit_once(')')?;
     let comm = head.split_once('(')?.1.to_owned();
     let fields: Vec<&str> = tail.split_whitespace().collect();

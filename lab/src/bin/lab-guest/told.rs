@@ -1,13 +1,15 @@
-//! Waits for lines of a daemon's log. One process that reads what is new: a shell that started four programs a turn would
-//! have the emulated CPUs that the daemon needs.
+//! Waits for lines of a daemon's log.
+//!
+//! A single process reads new lines: a shell that starts four programs per poll would use the emulated CPUs that the daemon
+//! needs.
 
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-/// Between two looks.
+/// Time between two polls.
 const TURN: Duration = Duration::from_millis(20);
 
-/// `lab-guest told LOG FROM SECONDS ID SUBJECT`: prints when `appeared` and after it `gone` was there, or `never`.
+/// `lab-guest told LOG FROM SECONDS ID SUBJECT`: prints when `appeared` and then `gone` was logged, or `never`.
 pub fn wait(log: &str, from: usize, limit: Duration, id: &str, subject: &str) -> Result<(), String> {
     let begun = Instant::now();
     let is = |line: &str, event: &str| {
@@ -30,7 +32,7 @@ pub fn wait(log: &str, from: usize, limit: Duration, id: &str, subject: &str) ->
             let mut new = text.lines().enumerate().skip(seen);
             if let Some((place, _)) = new.find(|(_, line)| is(line, event)) {
                 seen = place + 1;
-                // What is gone may stand there already.
+                // The log may already contain `gone`.
                 read = 0;
                 times.push(uptime()?);
                 continue;
@@ -46,7 +48,7 @@ pub fn wait(log: &str, from: usize, limit: Duration, id: &str, subject: &str) ->
     Ok(())
 }
 
-/// Seconds since boot, with two digits behind the point.
+/// Seconds since boot, with two decimals.
 fn uptime() -> Result<String, String> {
     let text = std::fs::read_to_string("/proc/uptime").map_err(|error| format!("/proc/uptime: {error}"))?;
     Ok(text.split(' ').next().unwrap_or_default().to_owned())

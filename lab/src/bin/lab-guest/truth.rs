@@ -1,5 +1,5 @@
-//! `lab-guest truth`: disturbs a CPU in every way that [`crate::disturb`] knows while `blame` watches it, and holds the answer
-//! against what was done.
+//! `lab-guest truth`: disturbs a CPU in every way in [`crate::disturb`] while `blame` watches it, and compares the report
+//! with the disturbances.
 
 mod watched;
 
@@ -14,16 +14,16 @@ use watched::{Told, Watched};
 
 /// Disturbances of a mixture.
 const MIXED: usize = 3;
-/// Where the injector's own priority lies: it acts in time on a CPU that others use, too.
+/// The injector's own priority: it acts in time even on a CPU that other threads use.
 const POLICY: &str = "fifo:50";
 
-/// What can be chosen.
+/// Options.
 struct Settings {
     quietcore: PathBuf,
     measured: u32,
     other: u32,
     only: Vec<String>,
-    /// One of so many parts of the list, from 1: for machines on which all of it takes too long.
+    /// One of this many parts of the list, from 1: for machines on which the whole list takes too long.
     part: (usize, usize),
     seed: u64,
     /// Acts of each disturbance.
@@ -32,12 +32,12 @@ struct Settings {
     apart_ms: u64,
     slack_us: u64,
     alone: bool,
-    /// After the acts of each run the probe goes on for the same time with nothing injected.
+    /// After the acts of each run, the probe continues for the same time without disturbances.
     control: bool,
-    /// The buffer that `blame` asks the kernel for, where it is not the usual one.
+    /// The buffer size that `blame` requests from the kernel, where it is not the default.
     buffer_kib: Option<u32>,
     out: Option<PathBuf>,
-    /// Gets what was injected in each run and the gaps of the same time, for whoever wants to know why.
+    /// Receives the disturbances of each run and the gaps of the same time, for analysis.
     keep: Option<PathBuf>,
 }
 
@@ -108,7 +108,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// One disturbance after the other.
+    /// Runs one disturbance after the other.
     fn each(&mut self) {
         for disturbance in chosen(&self.settings) {
             let cell = match (disturbance.possible)(&self.place) {
@@ -124,13 +124,13 @@ impl Bench {
         }
     }
 
-    /// Several at a time, chosen by chance among those that ran by themselves.
+    /// Runs several at a time, randomly chosen among those that worked alone.
     fn mixed(&mut self) {
         let ran = |name: &str| {
             let row = self.table.rows.iter().find(|row| row.name == name);
             row.is_some_and(|row| matches!(row.cell, Cell::Ran(_)))
         };
-        // Of the others there are too few to be mixed.
+        // The others are too few to be mixed.
         let mut able: Vec<&Disturbance> = ALL
             .iter()
             .copied()
@@ -172,7 +172,7 @@ impl Bench {
         });
     }
 
-    /// Runs these together while `blame` watches, and judges each of them.
+    /// Runs these together while `blame` watches, and scores each of them.
     fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
         let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
         let watched = Watched::begin(
@@ -184,7 +184,7 @@ impl Bench {
         self.place.blame = Some(watched.pid());
         let injected = injected(chosen, &mut self.place, count);
         self.place.blame = None;
-        // What the last act set off is still under way.
+        // The effects of the last act may still be in progress.
         std::thread::sleep(Duration::from_nanos(2 * self.table.slack_ns));
         let quiet = match &injected {
             Ok(injected) if self.settings.control && probe != Probe::Program => {
@@ -229,7 +229,7 @@ impl Bench {
     }
 }
 
-/// Lets as much time go by as all these acts took, and says where in it the same intervals lie.
+/// Waits as long as all these acts took, and returns the same intervals within that time.
 fn quiet(injected: &[Vec<Injected>], slack_ns: u64) -> Result<Vec<Vec<Injected>>, String> {
     let (first_ns, last_ns) = span(injected).ok_or("nothing was injected")?;
     let by_ns = raw_ns().saturating_sub(first_ns);
@@ -238,7 +238,7 @@ fn quiet(injected: &[Vec<Injected>], slack_ns: u64) -> Result<Vec<Vec<Injected>>
     Ok(injected.iter().map(|acts| later(acts, by_ns)).collect())
 }
 
-/// Those that are asked for.
+/// The requested disturbances.
 fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
     let (part, parts) = settings.part;
     let named =
@@ -250,7 +250,7 @@ fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
         .collect()
 }
 
-/// Whether it is among those that an act is judged by.
+/// Whether an act is scored by this gap.
 fn is_near(gap: &Gap, injected: &[Vec<Injected>], slack_ns: u64) -> bool {
     let meets = |act: &Injected| gap.start_ns < act.end_raw_ns + slack_ns && gap.end_ns > act.begin_raw_ns;
     injected.iter().flatten().any(meets)
@@ -268,7 +268,7 @@ fn keep(
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Runs each in a thread of its own, with its name, on the other CPU.
+/// Runs each in its own thread, with its name, on the other CPU.
 fn injected(chosen: &[&Disturbance], place: &mut Place, count: usize) -> Result<Vec<Vec<Injected>>, String> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = chosen

@@ -1,13 +1,13 @@
-//! What is broken, one line each. A command that fails is one that this guest has no use for: another version of
-//! control groups, a file that its kernel lacks, a write that it refuses.
+//! The list of breakages, one line each. A command that fails does not apply to this guest: another version of control
+//! groups, a file that its kernel lacks, a write that it refuses.
 
 /// One breakage.
 pub struct Breakage {
     /// Its name among the records.
     pub name: &'static str,
-    /// What somebody does.
+    /// The damaging command.
     pub command: &'static str,
-    /// The finding that has to name it.
+    /// The finding that must name it.
     pub id: &'static str,
     /// A part of the finding's subject.
     pub subject: &'static str,
@@ -27,7 +27,7 @@ const fn breaks(
     }
 }
 
-/// A file of a knob that gets a value which disturbs, and did not have it before.
+/// A knob's file gets a disturbing value that differs from its former one.
 macro_rules! file {
     ($name:literal, $path:literal, $value:literal) => {
         breaks(
@@ -51,7 +51,7 @@ macro_rules! file {
     };
 }
 
-/// An interrupt of the board, which somebody sends to the isolated CPU.
+/// A board interrupt that another program moves to the isolated CPU.
 macro_rules! interrupt {
     ($name:literal, $number:literal) => {
         breaks(

@@ -1,4 +1,4 @@
-//! Which file should hold what, profile by profile. The guest has four CPUs, of which 3 is isolated.
+//! The expected value of each file, by profile. The guest has four CPUs, of which 3 is isolated.
 
 /// A file and its value, where the guest has the file.
 pub struct Expected {
@@ -12,7 +12,7 @@ const fn of(path: &'static str, value: &'static str) -> Expected {
     Expected { path, value }
 }
 
-/// Every file of this page, and some beside them that nothing may touch.
+/// Every file of this module, and some others that must not change.
 pub const FILES: &[&str] = &[
     "/sys/devices/virtual/workqueue/cpumask",
     "/sys/devices/virtual/workqueue/writeback/cpumask",
@@ -73,7 +73,7 @@ pub const STRICT: &[Expected] = &[
     of("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0"),
 ];
 
-/// What is taken by name.
+/// Knobs that are explicitly requested.
 pub const BY_NAME: &[Expected] = &[
     of("/proc/sys/kernel/watchdog_thresh", "0"),
     of("/proc/sys/kernel/nmi_watchdog", "0"),

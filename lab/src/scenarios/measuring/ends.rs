@@ -1,12 +1,12 @@
-//! How a measurement may end before its time: by SIGKILL, by Ctrl-C, by a limit, by a clock that is set, by a CPU that goes
-//! away. What it had stays, and nothing of it goes on running.
+//! A measurement ends early: by SIGKILL, by Ctrl-C, by a limit, by a clock that is set, by a CPU that goes offline. Its data
+//! stays, and no process of it keeps running.
 
 use super::{accounts, first, has, measured};
 use crate::records::Records;
 use crate::verdict::Verdict;
 
-/// After the others: it takes the isolation back. Of two processes the one with the lower number is the collector, whose
-/// child samples with signals blocked.
+/// Runs after the others, because it undoes the isolation. Of two processes the one with the lower PID is the collector,
+/// whose child samples with signals blocked.
 pub const SCRIPT: &str = "interrupt() { kill -INT $(pids_of quietcore | sort -n | head -n 1); }
 quietcore measure latency --interval 10ms --for 300s --quiet --out /run/killed.json >/dev/null 2>&1 &
 victim=$!

@@ -1,5 +1,5 @@
-//! `measure all` has one clock for both kinds: the moment at which the one thread says that it ran lies in a gap that the
-//! other thread saw on the same CPU, and knows as such. Calculated here anew, from the times in the result alone.
+//! `measure all` uses one clock for both kinds: the time at which one thread reports that it ran lies in a gap that the other
+//! thread saw on the same CPU and marked as its own. Recalculated here, only from the times in the result.
 
 use super::{accounts, measured, threads};
 use crate::records::Records;
@@ -10,8 +10,8 @@ use serde_json::Value;
 pub const SCRIPT: &str =
     "rec both taskset -c 0 quietcore measure all --interval 50ms --spike 1ns --for 2s --json\n";
 
-/// A thread that loses its CPU between two readings at its beginning has all its gaps that much late, on an emulated CPU a
-/// part of a millisecond. Wake-ups are fifty apart, and only gaps that are said to be our own count.
+/// A thread that loses its CPU between two readings at its start reports all its gaps late by that time, on an emulated CPU a
+/// part of a millisecond. Wake-ups are fifty apart, and only gaps marked as our own count.
 const SLACK_NS: u64 = 1_000_000;
 
 /// The claims.
@@ -31,8 +31,8 @@ pub fn check(seen: &Records, verdict: &mut Verdict) {
     let ran: Vec<[u64; 2]> = spans(latency, "spikes", |spike| {
         Some([spike["at_ns"].as_u64()? + spike["late_ns"].as_u64()?, 0])
     });
-    // The two windows do not begin and end together, and a thread that got no CPU at its very beginning has seen nothing
-    // yet. An emulated CPU has a gap with every tick, so that the first one is not far.
+    // The two windows do not start and end together, and a thread that got no CPU at its start has seen nothing yet. An
+    // emulated CPU has a gap with every tick, so the first one comes soon.
     let begin = gaps.iter().map(|[begin, _]| *begin).min().unwrap_or(u64::MAX);
     let end = noise["started_monotonic_ns"]
         .as_u64()

@@ -1,5 +1,5 @@
-//! What a sampling thread asks of the kernel, seen by the kernel's own tracer: between the two readings of its usage one
-//! sleep per wake-up, or nothing at all where it spins, and no page fault.
+//! Counts the system calls of a sampling thread with the kernel's own tracer. Between the two readings of its usage there is
+//! one sleep per wake-up, or no call at all where it spins, and no page fault.
 
 use super::{accounts, first};
 use crate::records::Records;
@@ -21,7 +21,7 @@ const ARM64: Numbers = Numbers {
     sleep: "115",
 };
 
-/// Tracing is switched on before a sampler spins: patching kernel text waits for every CPU, which takes an emulator long.
+/// Tracing is enabled before a sampler spins: patching kernel text waits for every CPU, which is slow in an emulator.
 /// Page faults have a tracepoint on x86 only.
 pub const SCRIPT: &str = "tracing=/sys/kernel/tracing
 echo 2048 >$tracing/buffer_size_kb

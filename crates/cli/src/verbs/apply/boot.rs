@@ -1,4 +1,4 @@
-//! `apply --at-boot`: what the boot unit calls. It would rather do nothing than lock somebody out.
+//! `apply --at-boot`: runs from the boot unit. In doubt it does nothing rather than lock a user out.
 
 use super::{Args, many};
 use crate::{CommandError, Screen, Status};
@@ -11,10 +11,10 @@ use session::declared;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// As `apply`; without a note of the attempt on the disk nothing is tried.
+/// As `apply`; if the attempt cannot be recorded on the disk, nothing is tried.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = session.root();
     let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
@@ -30,7 +30,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
         Ok(file)
     };
-    // On a machine that is kept from it, even a broken file is no error.
+    // On a machine where it is disabled, even a broken file is not an error.
     let is_off = boot_line.split_whitespace().any(|word| word == OFF);
     if !is_off {
         note_boot_line(session, screen)?;
@@ -59,7 +59,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
 }
 
-/// The journal of the boot line learns what this boot has of it. What is wrong with that journal is no reason to leave the
+/// Records in the journal of the boot line which of its words this boot has. An error in that journal does not prevent the
 /// run-time part.
 fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), CommandError> {
     if session.lasting_state()?.is_none() {
@@ -99,8 +99,8 @@ fn not_good(note: Option<Attempt>) -> CommandError {
     )
 }
 
-/// Starts the process that takes the note away when the machine has stayed up. If it is killed the note stays, which
-/// is the safe side.
+/// Starts the process that removes the record once the machine has stayed up. If the process is killed the record stays,
+/// which is safe.
 fn wait_for_good(time: Duration) -> Result<(), CommandError> {
     let seconds = time.as_secs_f64().to_string();
     Command::new("/proc/self/exe")

@@ -1,5 +1,7 @@
-//! What a declaration means on the machine as it is: read and planned once, before the lock is taken, so that a wrong
-//! wish is told of first, and used under the lock unless somebody else has applied or undone meanwhile.
+//! Plans a declaration on the current machine.
+//!
+//! Reading and planning happen once, before the lock is taken, so that a wrong request is reported first. The result is used
+//! under the lock unless another process has applied or undone something since then.
 
 use crate::CommandError;
 use machine::{CpuSet, Machine};
@@ -8,17 +10,17 @@ use plan::{Intent, Plan};
 use session::Session;
 use session::isolation;
 
-/// A declaration on a machine.
+/// A planned declaration.
 pub(super) struct Foreseen {
     pub machine: Machine,
     pub intent: Intent,
     pub plan: Plan,
-    /// What was in force.
+    /// The partitions that were active.
     others: Vec<Intent>,
 }
 
 impl Foreseen {
-    /// Reads the machine and plans. CPUs that are reserved are not chosen.
+    /// Reads the machine and plans. Reserved CPUs are not chosen.
     ///
     /// # Errors
     /// Expressions, names, devices and machines that cannot be used.
@@ -39,7 +41,7 @@ impl Foreseen {
         })
     }
 
-    /// The same, read anew where other partitions are in force by now.
+    /// Reads and plans again if other partitions are active now.
     ///
     /// # Errors
     /// As [`Foreseen::read`].
@@ -56,7 +58,7 @@ impl Foreseen {
     }
 }
 
-/// What a plan needs of the machine. Only who has CPUs chosen looks at every task, for where they are pinned.
+/// The parts of the machine that a plan needs. Tasks are read, for their pinning, only where CPUs are chosen automatically.
 fn read_for(session: &Session, declaration: &Declaration) -> Machine {
     let root = session.root();
     let machine = session.machine();

@@ -1,4 +1,4 @@
-//! `apply --install-unit`: what brings the declared partitions back at boot, as files and links; nothing is called.
+//! `apply --install-unit`: installs the files and links that recreate the declared partitions at boot; runs no other program.
 
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
@@ -21,10 +21,10 @@ pub enum Init {
     Scripts,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A machine with neither, a program that cannot be started at boot, and what writing met.
+/// A machine with neither, a program that cannot be started at boot, or a write error.
 pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = session.root();
     let init = match named {

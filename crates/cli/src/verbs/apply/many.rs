@@ -1,4 +1,4 @@
-//! `apply` without arguments: every declared partition, each told of by itself.
+//! `apply` without arguments: applies every declared partition and reports each separately.
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
@@ -13,14 +13,14 @@ use session::entries::EntryJson;
 use std::time::Duration;
 use verify::boot_verdict::{boot_findings, boot_status};
 
-/// JSON of `apply` for what a file declares.
+/// JSON of `apply` for a declaration file.
 #[derive(Serialize)]
 struct Report<'a> {
     schema: &'static str,
     config: &'a str,
     partitions: Vec<OneJson<'a>>,
     entries: Vec<EntryJson>,
-    /// About the boot line of what is declared.
+    /// The boot line of the declared partitions.
     findings: &'a [Finding],
 }
 
@@ -35,10 +35,10 @@ struct OneJson<'a> {
     error: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A declaration that makes no sense on this machine: nothing is written then.
+/// An invalid declaration on this machine: nothing is written.
 pub fn run(
     session: &Session,
     file: &DeclaredFile,
@@ -55,10 +55,10 @@ pub fn run(
     bring_all(session, file, "apply", args.confirm_within, screen)
 }
 
-/// Brings every partition of a file into force; one that cannot be is told of and does not keep the others back.
+/// Applies every partition of a file. A partition that cannot be applied is reported and does not block the others.
 ///
 /// # Errors
-/// A declaration that makes no sense on this machine: nothing is written then.
+/// An invalid declaration on this machine: nothing is written.
 pub fn bring_all(
     session: &Session,
     file: &DeclaredFile,
@@ -68,7 +68,7 @@ pub fn bring_all(
 ) -> Result<Status, CommandError> {
     let root = session.root();
     let machine = session.machine().with_tasks_and_interrupts(root);
-    // What is wrong with the file itself is met before the first write.
+    // Errors of the file itself are found before the first write.
     let reserved = file.named_cpus(&machine)?;
     if let Err(error) = file.foresee(session, &machine)
         && error.status == Status::Usage
@@ -101,7 +101,7 @@ pub fn bring_all(
         }
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }
-    // After the run-time part, so that one call tells of the whole of what is declared.
+    // After the run-time part, so that one call reports everything that is declared.
     let told = boot_findings(session, file)?;
     screen.text(&report::findings_text(&told, screen.style()));
     let mut status = Status::Done;

@@ -1,4 +1,4 @@
-//! How the report of `blame` is shown: as JSON or as text, in files, with notes about what was missing.
+//! Prints the report of `blame`: as JSON or as text, in files, with remarks about missing data.
 
 use super::Args;
 use crate::{CommandError, Screen, Status};
@@ -7,13 +7,13 @@ use report::Rows;
 use terminal::Form;
 use tracing::ipi_senders::SendersReport;
 
-/// Rows of a CPU without `--all`.
+/// Maximum rows per CPU without `--all`.
 const SHOWN: usize = 12;
 
-/// Shows it on the screen and writes the files.
+/// Prints the report and writes the files.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// A file cannot be written.
 pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), CommandError> {
     write(args, report)?;
     match screen.form {
@@ -64,7 +64,7 @@ fn write(args: &Args, report: &BlameReport) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// What the trace lacked, and what took its place.
+/// Missing features of the trace, and their replacements.
 fn trace_notes(args: &Args, report: &BlameReport) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(error) = &report.no_trace {

@@ -1,28 +1,28 @@
-//! A change of boot files on the screen: before it is made, and its end.
+//! Shows a change of boot files: before it is made, and its result.
 
 use crate::Screen;
 use boot::{Edit, Loader, Run, Work, diff};
 use serde::Serialize;
 use session::ChangeLock;
 
-/// How much of a change is wanted.
+/// How much of a change is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// All of it.
+    /// The whole change.
     Real,
-    /// Only what would be done.
+    /// Only the preview.
     Shown,
 }
 
 impl Mode {
-    /// All of it where the right to change was taken.
+    /// The whole change where the right to change was acquired.
     #[must_use]
     pub fn under(changing: Option<&ChangeLock>) -> Mode {
         changing.map_or(Mode::Shown, |_| Mode::Real)
     }
 }
 
-/// JSON of the verbs that change.
+/// JSON of the changing verbs.
 #[derive(Serialize)]
 pub struct Report<'a> {
     schema: &'static str,
@@ -45,22 +45,22 @@ struct EditJson<'a> {
     after: Option<&'a str>,
 }
 
-/// What is shown of a change before it is made.
+/// The preview of a change.
 pub struct ChangeView<'a> {
     /// The verb.
     pub verb: &'static str,
-    /// Whose files.
+    /// The boot loader.
     pub loader: &'static Loader,
     /// The words.
     pub words: &'a [String],
-    /// What is done.
+    /// The change.
     pub work: &'a Work,
-    /// Whether it is.
+    /// Whether it is made.
     pub mode: Mode,
 }
 
 impl ChangeView<'_> {
-    /// The difference, the tools and the notes.
+    /// Prints the difference, the tools and the remarks.
     pub fn show(&self, screen: &mut Screen) {
         let mut text = report::safe_lines(&diff(&self.work.edits));
         let word = match self.mode {
@@ -79,7 +79,7 @@ impl ChangeView<'_> {
         screen.text(&text);
     }
 
-    /// The last line, and the JSON.
+    /// Prints the last line, and the JSON.
     pub fn done(&self, next: Option<&str>, screen: &mut Screen) {
         let end = match (self.work.is_nothing(), self.mode) {
             (true, _) => "Nothing has to be changed.\n".to_owned(),

@@ -1,4 +1,4 @@
-//! `boot check`: of each parameter whether it reached the kernel, was understood, and works.
+//! `boot check`: for each parameter, whether it reached the kernel, was understood, and works.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -33,14 +33,14 @@ struct Report<'a> {
     parameters: &'a [Checked],
     declared: &'a [Agreement],
     unread: &'a [String],
-    /// Of others who add words to the line.
+    /// Other sources of words on the line.
     notes: &'a [String],
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A captured machine that cannot be opened, a journal or a file of declarations that cannot be understood.
+/// A captured machine that cannot be opened, or a journal or declaration file that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;

@@ -1,4 +1,4 @@
-//! `boot clear`: our words out again, and the entry that was to be tried.
+//! `boot clear`: removes our words, and the trial entry.
 
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
@@ -15,10 +15,10 @@ pub struct Args {
     target: Target,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// Files that cannot be written; words that cannot be taken out.
+/// Files that cannot be written, or words that cannot be removed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;

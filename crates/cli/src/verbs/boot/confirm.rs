@@ -1,4 +1,4 @@
-//! `boot confirm`: after a good boot of the tried entry, its words go onto the default line and the entry goes.
+//! `boot confirm`: after a good boot of the trial entry, moves its words to the default line and removes the entry.
 
 use super::change_view::{ChangeView, Mode};
 use super::nothing_to_confirm;
@@ -13,10 +13,10 @@ use session::boot_files::{BootScene, carry, lock_boot_files};
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// No trial, a boot that is not that of the trial, files that cannot be written.
+/// No trial, a boot other than the trial, or files that cannot be written.
 pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let held = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
@@ -41,7 +41,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     let files = Files::of(scene.root);
     let gone = clear(&files, loader, &tried)?;
     let without = Edited::new(&files, &gone.edits);
-    // A loader with one line has no second entry; there the tried boot is the proof.
+    // A loader with one line has no second entry; there the trial boot is the proof.
     let (ours, limit) = (scene.kept.line.as_ref(), scene.limit());
     let mut work = set(&without, loader, ours, &tried.words, &limit, Need::Nothing)?;
     work.edits.splice(0..0, gone.edits);

@@ -1,4 +1,4 @@
-//! `boot set`: words onto the default line.
+//! `boot set`: adds words to the default boot line.
 
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
@@ -34,10 +34,10 @@ pub struct Args {
     force: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A loader that cannot, words that cannot be, files that cannot be written.
+/// An unsupported loader, invalid words, or files that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         carry(session, changing, &change, loader, Some(chosen.words.clone()))?;
     }
-    // The line first: a file that declares what is nowhere would be a lie.
+    // The line first: otherwise the file could declare words that are on no line.
     if let (Some(_), Tie::Saved(_, Some(draft))) = (changing, tie) {
         draft.write(session)?;
     }
@@ -90,11 +90,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(Status::Done)
 }
 
-/// What becomes of the declared partitions that the line isolates.
+/// The effect on declared partitions that the line isolates.
 enum Tie {
-    /// They are left as they are; these say nothing of the boot line.
+    /// They stay unchanged; these declarations do not mention the boot line.
     Left(Vec<PartitionName>),
-    /// They say `boot = true` afterwards. No draft on a captured machine.
+    /// They get `boot = true`. No draft on a captured machine.
     Saved(Vec<PartitionName>, Option<DeclarationDraft>),
 }
 

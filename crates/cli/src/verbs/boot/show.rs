@@ -1,4 +1,4 @@
-//! `boot show`: the loader, what it offers, what of it is ours, and what is running.
+//! `boot show`: shows the loader, its entries, our changes, and the running boot line.
 
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
@@ -27,7 +27,7 @@ struct Report {
     ours: Option<OursJson>,
     trial: Option<OursJson>,
     noted: Option<Noted>,
-    /// Where the words belong, on a machine whose loader is not edited.
+    /// Where to put the words on a machine whose loader is not edited.
     other_way: Option<String>,
     tuned: Option<String>,
     unfinished: bool,
@@ -79,10 +79,10 @@ struct OursJson {
     state: BootState,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A captured machine that cannot be opened, a journal that cannot be understood.
+/// A captured machine that cannot be opened, or a journal that cannot be parsed.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
@@ -180,7 +180,7 @@ fn refuses(found: &Found, files: &Files) -> Option<String> {
     contradicted.or_else(refused)
 }
 
-/// Whether a line has the same reason already.
+/// Whether another line already has the same reason.
 fn is_said(lines: &[LineJson], why: &str) -> bool {
     let mut errors = lines.iter().filter_map(|line| line.error.as_ref());
     errors.any(|error| error.to_string().replace('\n', "; ") == why)

@@ -1,4 +1,4 @@
-//! What every verb that changes boot files begins with: which machine's, how far, and the lock under which.
+//! Shared start of all verbs that change boot files: the machine, dry run or not, and the lock.
 
 use crate::CommandError;
 use crate::reading::Reading;
@@ -18,7 +18,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The machine, and the right to change it where that is wanted. A captured machine is only looked at.
+    /// Opens the machine, and acquires the right to change it where requested. A captured machine is only read.
     ///
     /// # Errors
     /// A change of a captured machine that is not a dry run; as [`lock_boot_files`] and [`BootScene::read`].

@@ -1,4 +1,4 @@
-//! `boot trial`: an entry of its own for the next boot alone.
+//! `boot trial`: creates an entry for the next boot only.
 
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
@@ -21,10 +21,10 @@ pub struct Args {
     loader: Option<String>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A loader that cannot, words that cannot be, files that cannot be written.
+/// An unsupported loader, invalid words, or files that cannot be written.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
@@ -47,7 +47,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         None,
         "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.",
     );
-    // What one of the loader's entries has to have afterwards.
+    // The words that one of the loader's entries must have afterwards.
     let mut listed = Some(vec![MARK.to_owned()]);
     match how {
         Chosen::By(run) => {
@@ -59,7 +59,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             once = Some(Once::Entry(entry));
         }
         Chosen::Reboot(argument) => {
-            // The firmware of a Raspberry Pi has no entries besides its own line.
+            // The firmware of a Raspberry Pi has no entries besides its single line.
             listed = None;
             work.notes.push(format!(
                 "the firmware takes the entry when the machine is restarted with: reboot '{argument}'"

@@ -1,5 +1,5 @@
-//! Which words shall be on the line: from CPUs and a profile, for the kernel of the machine, as they are declared, or as
-//! somebody wrote them.
+//! Selects the words for the boot line: from CPUs and a profile for the machine's kernel, from the declarations, or as given
+//! by the user.
 
 use crate::CommandError;
 use crate::intent::ProfileWord;
@@ -34,10 +34,10 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Chooses them for a machine.
+    /// Selects the words for a machine.
     ///
     /// # Errors
-    /// CPUs that cannot be isolated, words that are none.
+    /// CPUs that cannot be isolated, or invalid words.
     pub fn choose(
         &self,
         session: &Session,

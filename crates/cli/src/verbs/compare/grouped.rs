@@ -1,4 +1,4 @@
-//! Which files are repetitions of one measurement.
+//! Groups files into repetitions of one measurement.
 
 use crate::CommandError;
 use std::path::{Path, PathBuf};
@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 /// Repetitions of one measurement.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What it is called: the directory, or the first file.
+    /// Its name: the directory, or the first file.
     pub name: String,
     /// Its files.
     pub files: Vec<PathBuf>,
 }
 
-/// Each directory is a group, and each single file; with `--with` all that stands before it is one, and all behind it another.
+/// Each directory and each single file is a group. With `--with`, all paths before it are one group, and all paths after it
+/// are another.
 ///
 /// # Errors
 /// Wrong usage: a directory without files, or nothing to compare with.
@@ -53,7 +54,7 @@ fn group(paths: &[PathBuf]) -> Result<Group, CommandError> {
     Ok(Group { name, files })
 }
 
-/// The page that `measure` writes beside each result holds the same once more.
+/// The page that `measure` writes beside each result contains the same data.
 fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "html")
 }

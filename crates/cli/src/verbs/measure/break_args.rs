@@ -1,4 +1,4 @@
-//! `--break-trace` and `--trace-out`.
+//! The options `--break-trace` and `--trace-out`.
 
 use clap::ValueEnum;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ enum Which {
 }
 
 impl BreakArgs {
-    /// The trace that is to be frozen; `None` where none is. `out` is the file of the result.
+    /// The trace to freeze; `None` where there is none. `out` is the result file.
     pub fn trace(&self, out: Option<&Path>) -> Option<BreakTrace> {
         let beside = || out.map(|out| out.with_extension("trace"));
         let need = match self.break_trace.is_some() || self.trace_out.is_some() {

@@ -1,13 +1,13 @@
-//! What a run shall prove, as it is written on the command line: `50us:1e-6`, or `1e-6 > 50us`.
+//! Parses the claim that a run must prove: `50us:1e-6`, or `1e-6 > 50us`.
 
 use machine::nanoseconds;
 use machine::parse_duration;
 use measure::Claim;
 
-/// Reads one.
+/// Parses a claim.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// What is wrong with it.
 pub fn parse_claim(text: &str) -> Result<Claim, String> {
     let (limit, share) = match (text.split_once(':'), text.split_once('>')) {
         (Some((limit, share)), None) => (limit, share),

@@ -1,4 +1,4 @@
-//! `measure run FILE`: a whole run from a file: samplers, built-in loads, programs, and where the statistics go.
+//! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
 
 mod conduct;
 mod display;
@@ -26,10 +26,10 @@ pub struct Args {
     pub check: bool,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A description that is wrong or impossible here, files that cannot be written, a measurement that could not be made.
+/// A description that is wrong or impossible here, files that cannot be written, or a failed measurement.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let described = read(&args.file)?;
     for note in &described.notes {
@@ -69,7 +69,7 @@ fn unwritable(description: &Path, file: &Path, error: &root::RootError) -> Comma
     )
 }
 
-/// Whether the screen is systress's.
+/// Whether systress's screen is used.
 fn is_systress(described: &Configuration) -> bool {
     described.form == Form::Systress
 }

@@ -1,4 +1,4 @@
-//! `--method`: the tracers of the kernel that can measure instead of our own samplers.
+//! The option `--method`: kernel tracers that can measure instead of our own samplers.
 
 use clap::ValueEnum;
 use measure::Method;

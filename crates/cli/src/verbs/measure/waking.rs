@@ -1,4 +1,4 @@
-//! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
+//! Options of `measure latency`: period, clock, schedule, phases of several CPUs, and which wake-ups are listed.
 
 use clap::ValueEnum;
 use machine::nanoseconds;
@@ -61,7 +61,7 @@ impl Waking {
         self.interval
     }
 
-    /// Writes them into a request.
+    /// Adds the options to a request.
     pub fn fill(&self, request: &mut Request) {
         let lanes = request.lanes.iter_mut();
         let own = lanes.filter(|lane| lane.kind == Kind::Latency);

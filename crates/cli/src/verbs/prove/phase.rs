@@ -1,4 +1,4 @@
-//! One state of the machine, measured: latency, then noise with the counters over it, under load.
+//! Measures one state of the machine under load: latency, then noise and the counters during it.
 
 use super::steps::Steps;
 use crate::CommandError;
@@ -12,7 +12,7 @@ use session::partition::Partition;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// What both phases share.
+/// Shared settings of both phases.
 pub struct Setting<'a> {
     /// CPUs to measure.
     pub cpus: &'a CpuSet,
@@ -24,7 +24,7 @@ pub struct Setting<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// Measures one phase. What fails is left out and said.
+/// Measures one phase. Failed parts are left out and reported.
 pub fn measure(
     session: &Session,
     setting: &Setting,
@@ -102,7 +102,7 @@ pub fn measure(
     }
 }
 
-/// That everybody may use the CPUs is what the measurement before is about, and nothing to warn of.
+/// The measurement before isolation expects that every program may use the CPUs, so this is not a warning.
 fn leave_out_the_question(result: &mut Measurement) {
     const QUESTION: [&str; 2] = ["cpu_not_isolated", "cpu_shared"];
     result

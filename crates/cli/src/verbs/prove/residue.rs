@@ -1,4 +1,4 @@
-//! What still arrived on the isolated CPUs, what could not be moved and why, and what the profile had promised.
+//! Reports what still arrived on the isolated CPUs, what could not be moved and why, and what the profile had promised.
 
 use apply::{Applied, Outcome};
 use machine::CpuSet;
@@ -9,7 +9,7 @@ use root::Root;
 use session::Session;
 use session::partition::Partition;
 
-/// Fills the story's residue from the counters and from the machine as it is now, while isolated.
+/// Fills the story's residue from the counters and from the current, isolated state of the machine.
 pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partition>, applied: &Applied) {
     let root = session.root();
     session.refresh();
@@ -58,11 +58,10 @@ pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partitio
     }
 }
 
-/// What the profile promised to stop and what was seen all the same.
+/// What the profile promised to stop but was seen anyway.
 ///
-/// The tick, RCU and IPIs need the boot line and are not promised. A device interrupt that the kernel refused
-/// to move is named, not promised; one that was moved may come once more, because an I/O APIC moves it only
-/// then.
+/// The tick, RCU and IPIs need the boot line and are not promised. A device interrupt that the kernel refused to move is
+/// named, not promised. A moved interrupt may arrive once more, because an I/O APIC moves it only then.
 pub fn broken_promises(story: &Story) -> Vec<String> {
     let mut broken = Vec::new();
     for residue in &story.residue {
@@ -117,7 +116,7 @@ pub fn summary(story: &Story) -> String {
     text
 }
 
-/// Why an interrupt may be here that nobody wanted away.
+/// Why an interrupt may be here on purpose.
 const WANTED: [&str; 2] = [ASKED, LEFT_OUT];
 const ASKED: &str = "it was brought here with --irq-here";
 const LEFT_OUT: &str = "interrupts were left where they were (--without irq_affinity)";

@@ -1,4 +1,4 @@
-//! The steps of `prove` as they happen: timed, shown, kept for the report.
+//! Times, shows and records the steps of `prove`.
 
 use crate::CommandError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -21,7 +21,7 @@ impl Steps {
         }
     }
 
-    /// Takes one step and notes how it ended.
+    /// Runs one step and records its result.
     pub fn take<T, E: Into<CommandError>>(
         &mut self,
         name: &str,
@@ -37,8 +37,7 @@ impl Steps {
         result
     }
 
-    /// Takes a measuring step with a progress bar. No thread draws it, because the sampler is forked from this
-    /// process.
+    /// Runs a measuring step with a progress bar. No thread draws the bar, because the sampler is forked from this process.
     pub fn measure<T, E: Into<CommandError>>(
         &mut self,
         name: &str,
@@ -61,7 +60,7 @@ impl Steps {
         result
     }
 
-    /// Notes a step that was not tried.
+    /// Records a step that was not tried.
     pub fn skip(&mut self, name: &str, why: &str) {
         self.note(name, Outcome::Skipped, why.to_owned(), Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! `study isolcpus-vs-cpuset`: the study of an article, written for the user and run like any other.
+//! `study isolcpus-vs-cpuset`: generates the study of an article and runs it like any other.
 
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::venue_args::VenueArgs;
@@ -86,7 +86,7 @@ enum Model {
     AsItIs,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
 /// As `study run`.

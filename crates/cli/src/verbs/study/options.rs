@@ -1,4 +1,4 @@
-//! Options that all studies have which are written for the user, and what they are in the file of a study.
+//! Shared options of all generated studies, and their text in the study file.
 
 use ::study::{Experiment, Load, What};
 use clap::ValueEnum;
@@ -25,26 +25,26 @@ pub struct Options {
     pub out: PathBuf,
 }
 
-/// What is measured, as each study has its own defaults for it.
+/// What is measured. Each study has its own defaults for these.
 pub struct Measured<'a> {
     /// Latency, noise or both.
     pub what: What,
-    /// The CPUs, as they were written.
+    /// The CPUs, as given.
     pub cpus: &'a str,
-    /// How long each run measures, as it was written.
+    /// How long each run measures, as given.
     pub each: &'a str,
-    /// How often each cell is run.
+    /// The number of runs of each cell.
     pub repetitions: usize,
-    /// How long the machine is left alone before each run, as it was written.
+    /// Idle time before each run, as given.
     pub cool_down: &'a str,
-    /// Kinds of load, as they were written.
+    /// Kinds of load, as given.
     pub load: &'a str,
     /// Where the load runs.
     pub load_on: LoadOn,
 }
 
 impl Options {
-    /// The experiment that is written into the file.
+    /// The experiment for the file.
     pub fn experiment(&self, measured: &Measured) -> Experiment {
         Experiment {
             what: measured.what,
@@ -63,7 +63,7 @@ impl Options {
         }
     }
 
-    /// The file that is written.
+    /// The path of the generated file.
     pub fn file(&self) -> PathBuf {
         self.out.join("study.toml")
     }
@@ -79,7 +79,7 @@ pub enum LoadOn {
 }
 
 impl LoadOn {
-    /// As the file of a study has it.
+    /// Its text in a study file.
     fn word(self) -> &'static str {
         match self {
             LoadOn::Everywhere => "everywhere",
@@ -88,7 +88,7 @@ impl LoadOn {
     }
 }
 
-/// A time, as it was written.
+/// Checks a duration and keeps its text.
 pub fn a_time(text: &str) -> Result<String, String> {
     parse_duration(text).map(|_| text.to_owned())
 }

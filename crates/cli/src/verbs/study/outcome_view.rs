@@ -1,4 +1,4 @@
-//! What the results of a study show, as text, as JSON and as a document.
+//! Prints the results of a study, as text, as JSON and as a document.
 
 mod knob_answer;
 
@@ -36,14 +36,15 @@ struct PairJson<'a> {
     axis: &'a str,
     from: &'a str,
     to: &'a str,
-    /// The least and the most of the runs of both cells, in thousandths of a degree Celsius, where that may be the reason.
+    /// The minimum and maximum temperature of the runs of both cells, in thousandths of a degree Celsius, where heat may be
+    /// the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     temperatures_mc: Option<[[i64; 2]; 2]>,
     #[serde(flatten)]
     compared: &'a Compared,
 }
 
-/// Shows it on the screen.
+/// Prints the results.
 pub fn show(outcome: &Outcome, screen: &mut Screen) {
     if !outcome.study().which_knob.is_empty() {
         knob_answer::answer(outcome, screen);
@@ -66,7 +67,7 @@ pub fn show(outcome: &Outcome, screen: &mut Screen) {
     }
 }
 
-/// It in another form, for this file or for none.
+/// The results in another format, for this file or for standard output.
 pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> String {
     let study = outcome.study();
     let cells: Vec<StudyCell> = study
@@ -92,7 +93,7 @@ pub fn document(outcome: &Outcome, form: StudyForm, path: Option<&Path>) -> Stri
     })
 }
 
-/// What every cell is, and how often it was run.
+/// The definition of every cell, and its number of runs.
 pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> {
     let one = |(cell, runs): (&'a Cell, &Vec<Recording>)| CellJson {
         cell: &cell.name,

@@ -1,4 +1,4 @@
-//! `study report`: what the results in a directory show, on the screen or in another form.
+//! `study report`: prints what the results in a directory show, on the screen or in another format.
 
 use super::outcome_view;
 use crate::{CommandError, Screen, Status};
@@ -24,10 +24,10 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// A directory of something else, one without a result, or a file that cannot be written: before anything is read.
+/// A directory of another study, one without a result, or a file that cannot be written: reported before anything is read.
 pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.html.iter().chain(&args.out) {
         root::output::check(path)?;

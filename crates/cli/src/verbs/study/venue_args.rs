@@ -1,4 +1,4 @@
-//! Options of a study about where it runs: on this machine, in virtual machines, or on another machine.
+//! Options for where a study runs: on this machine, in virtual machines, or on another machine.
 
 use crate::CommandError;
 use clap::ValueEnum;
@@ -111,10 +111,10 @@ pub struct BoardArgs {
 }
 
 impl BoardArgs {
-    /// The machine that is named; `None` where none is.
+    /// The named machine; `None` where none is named.
     ///
     /// # Errors
-    /// A name that cannot be one, or options of another machine where none is named.
+    /// An invalid name, or options of another machine where none is named.
     fn options(&self) -> Result<Option<BoardOptions>, CommandError> {
         let named = [
             ("--ssh", self.ssh.is_some()),

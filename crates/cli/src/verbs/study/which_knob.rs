@@ -1,4 +1,4 @@
-//! `study which-knob`: which knobs of the plan of a partition help this machine.
+//! `study which-knob`: finds which knobs of a partition's plan help this machine.
 
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::{outcome_view, show_plan};
@@ -63,10 +63,10 @@ enum Measure {
     All,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
-/// As `study run`, and knobs that there are not or that nothing can be asked about.
+/// As `study run`, and knobs that are unknown or cannot be tested.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let options = args.options();
     if args.dry_run {

@@ -1,4 +1,4 @@
-//! What `longest-run` and `max-latency` share: whose time is asked about, and how an answer in JSON says what it rests on.
+//! Shared parts of `longest-run` and `max-latency`: the thread filter, and the trace quality in the JSON result.
 
 use blame::{Stretch, ThreadFilter};
 use investigate::trace_input::Account;
@@ -14,7 +14,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// A thread by its number, or threads by their name.
+    /// Matches a thread by its number, or threads by their name.
     pub fn whose(&self) -> ThreadFilter {
         match &self.task {
             None => ThreadFilter::Any,
@@ -25,7 +25,7 @@ impl Asked {
     }
 }
 
-/// An answer in JSON: the trace, how whole it was, and what was found.
+/// JSON result: the trace, its completeness, and the findings.
 #[derive(Serialize)]
 pub struct Answer<F: Serialize> {
     schema: &'static str,
@@ -38,7 +38,7 @@ pub struct Answer<F: Serialize> {
 }
 
 impl<F: Serialize> Answer<F> {
-    /// Of a file.
+    /// The result for a file.
     pub fn of(schema: &'static str, file: &Path, account: &Account, found: F) -> Answer<F> {
         Answer {
             schema,
@@ -51,7 +51,7 @@ impl<F: Serialize> Answer<F> {
     }
 }
 
-/// A stretch of time of a thread.
+/// A time span of a thread.
 #[derive(Serialize)]
 pub struct Row {
     cpu: u32,

@@ -1,4 +1,4 @@
-//! `trace longest-run`: the article's awk, with its traps taken out.
+//! `trace longest-run`: does what the article's awk script does, without its pitfalls.
 
 use super::asked::{Answer, Asked, Row};
 use super::{milliseconds, record, seconds};
@@ -27,19 +27,19 @@ pub struct Args {
     record: record::Args,
 }
 
-/// How a thread comes into the kernel, beside what is recorded in any case.
+/// Events that show how a thread enters the kernel, in addition to those that are always recorded.
 const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
-/// The longest one of each CPU.
+/// The longest run of each CPU.
 #[derive(Serialize)]
 struct Runs<'a> {
-    /// None where the text is of a latency tracer, which is no account of who ran.
+    /// `None` for the text of a latency tracer, which does not show all runs.
     cpus: Vec<Row>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut of = args.asked.whose();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
@@ -87,7 +87,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     if let Some(missing) = account.missing() {
         screen.note(&format!("{missing}\n"));
-        // What was read is as it is; what we recorded ourselves should have been whole.
+        // A given file may be incomplete; a trace that we recorded should be complete.
         if args.file.is_none() {
             status = Status::Failed;
         }
@@ -95,7 +95,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(status)
 }
 
-/// The answer for a terminal.
+/// The result as text.
 fn text(runs: &[Stretch], account: &Account, screen: &mut Screen) {
     let longest = runs.iter().max_by_key(|run| run.len());
     match (&account.latency, longest) {

@@ -1,4 +1,5 @@
-//! `trace max-latency`: how long threads waited for their CPU, which people read out of `sched_switch` lines by eye.
+//! `trace max-latency`: reports how long threads waited for their CPU, so that nobody has to read it from `sched_switch`
+//! lines.
 
 use super::asked::{Answer, Asked, Row};
 use super::{milliseconds, seconds};
@@ -24,10 +25,10 @@ pub struct Args {
     most: u16,
 }
 
-/// The longest ones, longest first.
+/// The longest waits, longest first.
 #[derive(Serialize)]
 struct Waits<'a> {
-    /// None where the text is of a latency tracer, which is no account of who waited.
+    /// `None` for the text of a latency tracer, which does not show all waits.
     waits: Vec<Wait>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
@@ -46,7 +47,7 @@ struct Taker {
     comm: String,
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut longest = LongestWaits::of(args.asked.whose(), usize::from(args.most));
     let account = each_step(session, &args.file, &mut |step| longest.step(step))?;

@@ -1,4 +1,4 @@
-//! `trace record`: the kernel's events into a `trace.dat`.
+//! `trace record`: records kernel events into a `trace.dat`.
 
 use crate::kprobes_args::KprobesArgs;
 use crate::{CommandError, Screen, Status};
@@ -44,7 +44,7 @@ pub struct Args {
     command: Vec<OsString>,
 }
 
-/// Runs it.
+/// Runs the command.
 ///
 /// # Errors
 /// As [`record`].
@@ -64,7 +64,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     Ok(status(args, &recording, screen))
 }
 
-/// The status of a recording. One that lacks something is no success, and the notes say so.
+/// The exit status of a recording. An incomplete recording is not a success; its remarks give the reason.
 pub fn status(args: &Args, recording: &TraceRecording, screen: &mut Screen) -> Status {
     for note in &recording.findings {
         screen.note(&note_text(note));
@@ -84,23 +84,23 @@ pub fn status(args: &Args, recording: &TraceRecording, screen: &mut Screen) -> S
 }
 
 impl Args {
-    /// The file that is written.
+    /// The output file.
     #[must_use]
     pub fn out(&self) -> &Path {
         &self.out
     }
 
-    /// Whether the arguments say what to record. A file to read would be one too many then.
+    /// Whether the arguments define a recording. An input file is then wrong usage.
     #[must_use]
     pub fn says_what(&self) -> bool {
         self.cpus.is_some() || !self.command.is_empty()
     }
 }
 
-/// Records into the file. `default_events` are the events where none are named.
+/// Records into the file. `default_events` applies where no events are named.
 ///
 /// # Errors
-/// A file that cannot be written, and what stands in the way of the recording.
+/// The file cannot be written, or the recording is not possible.
 pub fn record(
     session: &Session,
     args: &Args,

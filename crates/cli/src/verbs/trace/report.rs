@@ -1,4 +1,4 @@
-//! `trace report`: the events of a trace, worded as the kernel words them.
+//! `trace report`: prints the events of a trace in the kernel's own format.
 
 use crate::{CommandError, Screen, Status};
 use events::dat::TraceFile;
@@ -38,7 +38,7 @@ fn cpu_list(text: &str) -> Result<CpuSet, String> {
     CpuSet::parse_list(text).map_err(|error| error.to_string())
 }
 
-/// Runs it.
+/// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let account = match open(&args.file)? {
         Trace::Dat(bytes) => of_dat(args, &parse(session, &bytes, &args.file)?, screen),

@@ -1,4 +1,4 @@
-//! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
+//! `undo --all`: also removes what survives a restart: unit, script, links, configuration, records of boots.
 
 use crate::CommandError;
 use apply::installed::{Placed, Removed, put_aside, remove};
@@ -10,16 +10,16 @@ use session::boot_files::clearing::clear_all;
 use session::boot_service::reload_systemd;
 use session::{ChangeLock, Session};
 
-/// What is left of us besides the state of this boot.
+/// What exists besides the state of this boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Foreseen {
     /// Nothing.
     Nothing,
-    /// A file at least.
+    /// At least one file.
     Something,
 }
 
-/// Whether there is anything that outlives a restart: what would be found, without looking closer.
+/// Whether anything exists that survives a restart; does not check details.
 ///
 /// # Errors
 /// No permission, or an unsafe directory.
@@ -31,7 +31,7 @@ pub fn foreseen(session: &Session) -> Result<Foreseen, CommandError> {
     })
 }
 
-/// Removes every trace. The caller holds the lock.
+/// Removes all of these files. The caller holds the lock.
 ///
 /// # Errors
 /// A journal of installed files that cannot be read.
@@ -48,7 +48,7 @@ pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Res
         if !removed.placed.is_empty() {
             reload_systemd(session.root());
         }
-        // Taking the boot line back may have been the last that was in it.
+        // Undoing the boot line may have left this directory empty.
         let state = session.lasting_state()?;
         if let Some(state) = state
             && state.names("")?.is_empty()
@@ -57,7 +57,7 @@ pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Res
             removed.placed.push(gone(LIB_DIR));
         }
     }
-    // Written by hand: it is somebody's work, so it is kept under a name that nothing reads.
+    // A user wrote this file by hand, so it is kept under a name that no program reads.
     if let Some(kept) = put_aside(live, PATH)? {
         removed.placed.push(gone(PATH));
         removed.placed.push(Placed {

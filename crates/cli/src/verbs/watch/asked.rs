@@ -1,4 +1,4 @@
-//! What `check` is asked for the view.
+//! The options that the view passes to `check`.
 
 use crate::CommandError;
 use plan::Profile;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 
-/// What `check` is asked.
+/// The options of `check`.
 #[derive(Clone, Debug)]
 pub struct Asking {
     /// `--cpus`.
@@ -16,7 +16,7 @@ pub struct Asking {
 }
 
 impl Asking {
-    /// Asks it, with effects counted for so long.
+    /// Runs it and counts effects for this time.
     ///
     /// # Errors
     /// As `check`.

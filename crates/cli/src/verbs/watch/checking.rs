@@ -1,4 +1,4 @@
-//! The thread that asks `check` again and again, and hands on what has changed.
+//! Runs `check` repeatedly in a thread and sends its changes.
 
 use super::asked::Asking;
 use super::scene;
@@ -12,13 +12,13 @@ use watch::Scene;
 /// How long effects are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Shortest time from the end of one look to the next.
+/// Minimum time between two checks.
 const PAUSE: Duration = Duration::from_secs(4);
 
-/// A look may take this part of the time at most: where there are a hundred thousand threads it comes less often.
+/// Maximum share of the time for checks: with a hundred thousand threads they run less often.
 const SHARE: u32 = 20;
 
-/// Looks until the other side is gone or `stop` is set.
+/// Checks until the receiver is gone or `stop` is set.
 pub fn run(
     session: &Session,
     asking: &Asking,
@@ -42,7 +42,7 @@ pub fn run(
             Ok(looked) => {
                 let scene = scene::of(&looked);
                 own_process::step_aside(root, &scene.isolated);
-                // Who is gone needs no scene.
+                // A receiver that is gone needs no scene.
                 let _ = out.send(scene);
             }
             Err(error) => {

@@ -1,4 +1,4 @@
-//! What was typed, and which signals came, in the words of the view.
+//! Translates keys and signals into events of the view.
 
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use root::process::next_signal;
@@ -6,25 +6,25 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 use watch::Key;
 
-/// Something that came from outside.
+/// An external event.
 pub enum Input {
     /// A key.
     Key(Key),
-    /// End (SIGTERM, SIGHUP, SIGINT).
+    /// Exit (SIGTERM, SIGHUP, SIGINT).
     End,
-    /// Stop, as the shell's `^Z` (SIGTSTP).
+    /// Suspend, as by the shell's `^Z` (SIGTSTP).
     Stop,
-    /// Everything must be drawn anew: another size, or somebody let us go on.
+    /// Redraw everything: the size changed, or the process was continued.
     Redraw,
 }
 
-/// How long a signal may lie: keys wake us at once.
+/// Maximum delay of a signal; keys wake the process at once.
 const TURN: Duration = Duration::from_millis(100);
 
-/// The next thing that comes, at most after so long. Signals are held for this ([`root::process::hold_signals`]).
+/// The next event within this time. Signals are blocked for this ([`root::process::hold_signals`]).
 ///
 /// # Errors
-/// A terminal that is gone.
+/// The terminal is gone.
 pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
     if let Some(arrived) = next_signal(Duration::ZERO) {
         return Ok(match arrived.number {
@@ -52,7 +52,7 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
     })
 }
 
-/// Whether the terminal has hung up: nothing will ever be typed there again, also where nobody sends SIGHUP for it.
+/// Whether the terminal has hung up: no more input can arrive, even where no SIGHUP was sent.
 fn is_gone() -> bool {
     let stdin = std::io::stdin();
     let mut asked = [PollFd::new(&stdin, PollFlags::empty())];

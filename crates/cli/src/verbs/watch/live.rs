@@ -1,4 +1,4 @@
-//! The live view: moments from the sampling thread, scenes from the checking one, answers from `blame`.
+//! Runs the live view: moments from the sampling thread, scenes from the checking thread, answers from `blame`.
 
 use super::asked::Asking;
 use super::recorded::Recorder;
@@ -18,13 +18,13 @@ mod answer;
 use answer::Answer;
 use session::Session;
 
-/// Moments that may wait for who draws.
+/// Maximum number of moments that wait to be drawn.
 const WAITING: usize = 16;
 
 /// Shows this machine.
 ///
 /// # Errors
-/// What `check` cannot do without, a file that cannot be written, a terminal that is gone.
+/// `check` is missing something essential, a file cannot be written, or the terminal is gone.
 pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, CommandError> {
     let _held = process::hold_signals();
     let mut live = Live::begin(session, args)?;
@@ -65,7 +65,7 @@ struct Live {
     kernel: String,
     moments: VecDeque<Moment>,
     scene: Scene,
-    /// What is shown while the view is held.
+    /// The moment that is shown while the view is paused.
     frozen: Option<(Vec<Moment>, Scene)>,
     from: Receiver<Moment>,
     trouble: Receiver<String>,
@@ -82,7 +82,7 @@ impl Live {
         let asking = Asking {
             cpus: args.cpus.clone(),
         };
-        // Before the first thread is made: each inherits where this one stands.
+        // Before the first thread is created: each thread inherits the affinity of this one.
         let looked = asking.look(session, Duration::ZERO)?;
         let first = scene::of(&looked);
         step_aside(session.root(), &first.isolated);
@@ -119,7 +119,7 @@ impl Live {
         })
     }
 
-    /// Tells the threads to end. They hold nothing that has to be given back, so nobody waits for them.
+    /// Signals the threads to end. They hold nothing that must be released, so the view does not wait for them.
     fn end(mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.wake = None;

@@ -1,4 +1,5 @@
-//! `watch --metrics`: what is counted and found now, once, for who has no daemon: a person, or cron with a textfile.
+//! `watch --metrics`: prints the current counters and findings once, for use without a daemon: by hand, or by cron with the
+//! textfile collector.
 
 use super::Args;
 use super::asked::Asking;
@@ -18,10 +19,10 @@ pub enum Written {
     Openmetrics,
 }
 
-/// How long effects are counted for findings, where `--for` does not say.
+/// How long effects are counted for findings, without `--for`.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Looks once.
+/// Prints the metrics once.
 ///
 /// # Errors
 /// As `check`.

@@ -1,4 +1,4 @@
-//! `watch --play`: a recording, at the speed at which it was written, faster, slower, or step by step.
+//! `watch --play`: plays a recording at its original speed, faster, slower, or step by step.
 
 use super::shown::{Source, Turn, show};
 use super::terminal;
@@ -11,9 +11,9 @@ use watch::{Act, Glyphs, Mode, Moment, Now, Recording, Scene, View};
 /// Plays a file.
 ///
 /// # Errors
-/// No such file, one that is no recording, one of another version, one that is broken.
+/// The file is missing, not a recording, of another version, or damaged.
 pub fn run(file: &Path, screen: &Screen) -> Result<Status, CommandError> {
-    // What is wrong with the file is told also where nothing can be drawn.
+    // An error in the file is reported even where nothing can be drawn.
     let recording = read(file)?;
     if let Some(refusal) = terminal::refusal() {
         return Err(refusal);
@@ -32,7 +32,7 @@ fn read(file: &Path) -> Result<Recording, CommandError> {
             format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
             "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
         ),
-        // The reader has one errno for everything that is no regular file.
+        // The reader returns one errno for everything that is not a regular file.
         Some(libc::EISDIR) if !file.is_dir() => CommandError::usage(
             format!("{name} cannot be played"),
             "it is a pipe or a device, and in a recording a person goes back",
@@ -57,7 +57,7 @@ struct Player {
     since: Instant,
 }
 
-/// Fastest and slowest.
+/// Maximum and minimum speed.
 const SPEEDS: (f64, f64) = (0.125, 64.0);
 
 impl Player {
@@ -75,7 +75,7 @@ impl Player {
         self.recording.moments.len().saturating_sub(1)
     }
 
-    /// How long the next moment is away; a recording of no time at all goes on once a second.
+    /// The time until the next moment; a recording with a duration of zero plays one moment per second.
     fn pause(&self) -> Duration {
         let next = self.recording.moments.get(self.at + 1);
         let took_ns = next.map_or(0, |moment| moment.activity.duration_ns);
@@ -89,7 +89,7 @@ impl Player {
     fn go(&mut self, at: usize, view: &mut View) {
         self.at = at.min(self.last());
         self.since = Instant::now();
-        // Whoever came to the last moment by a key has to know as well that more was to come.
+        // The remark that the recording was cut off must also appear when a key jumps to the last moment.
         if self.at == self.last() && self.recording.torn {
             self.note_end(view);
         }
@@ -190,7 +190,7 @@ impl Source for Player {
 mod tests {
     use super::*;
 
-    /// By whatever key somebody comes to the last moment: that more was to come is said.
+    /// The view reports a recording that was cut off, whichever key leads to the last moment.
     #[test]
     fn a_recording_that_was_cut_says_so() {
         let mut player = Player::new(Recording {

@@ -1,20 +1,20 @@
-//! How much the threads of a scene ran from one look to the next.
+//! Measures how much the threads of a scene ran between two checks.
 
 use root::Root;
 use std::collections::BTreeMap;
 use watch::{Ran, Thread};
 
-/// Threads that are asked at most in one look: a thread costs the reading of a file.
+/// Maximum number of threads that are read in one check: each thread costs a file read.
 const MOST: usize = 256;
 
-/// What each thread had run when somebody last looked.
+/// The run time of each thread at the last check.
 #[derive(Default)]
 pub struct Runs {
     known: BTreeMap<u32, (u64, u64)>,
 }
 
 impl Runs {
-    /// Looks again. A thread that was not known, or whose number is another's now, tells nothing yet.
+    /// Reads the run times again. A thread that is new, or whose number now belongs to another thread, has no value yet.
     pub fn look(&mut self, root: &Root, threads: &[Thread]) -> Vec<Ran> {
         let mut now = BTreeMap::new();
         let mut ran = Vec::new();
@@ -41,7 +41,7 @@ impl Runs {
     }
 }
 
-/// Time on a CPU, and how often one was given (`proc_pid_schedstat` in `fs/proc/base.c`).
+/// Time on a CPU, and the number of time slices (`proc_pid_schedstat` in `fs/proc/base.c`).
 fn parse(text: &str) -> Option<(u64, u64)> {
     let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
     let ran_ns = numbers.next()??;

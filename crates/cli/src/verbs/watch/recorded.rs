@@ -1,4 +1,4 @@
-//! `--record`: each moment as one line, written when it comes, so that what was cut off keeps what it had.
+//! `--record`: writes each moment as one line at once, so that an interrupted recording keeps all earlier moments.
 
 use crate::{CommandError, Status};
 use root::output::Appender;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
 
-/// A recording that grows.
+/// A recording in progress.
 pub struct Recorder {
     file: Appender,
     path: PathBuf,
 }
 
 impl Recorder {
-    /// Begins it.
+    /// Starts a recording.
     ///
     /// # Errors
-    /// A file that cannot be made.
+    /// The file cannot be created.
     pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, CommandError> {
         let header = Header {
             schema: SCHEMA.to_owned(),
@@ -34,7 +34,7 @@ impl Recorder {
     /// Adds a moment.
     ///
     /// # Errors
-    /// A disk that is full, for example.
+    /// A write error, for example a full disk.
     pub fn add(&mut self, moment: &Moment) -> Result<(), CommandError> {
         self.put(&watch::line(moment))
     }

@@ -1,4 +1,4 @@
-//! The thread that looks at the counters, once for each moment.
+//! Samples the counters in a thread, once per moment.
 
 use super::ran::Runs;
 use observe::{Sample, activity};
@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant, SystemTime};
 use watch::{Moment, Scene};
 
-/// Looks until the other side is gone or `stop` is set. A look that comes late moves those after it: rates are of the time
-/// that really passed.
+/// Samples until the receiver is gone or `stop` is set. A late sample delays those after it, because rates use the time that
+/// really passed.
 pub fn run(
     session: &Session,
     every: Duration,

@@ -1,4 +1,4 @@
-//! What `check` looked at and found, as the scene of the view.
+//! Converts the input and the findings of `check` into the scene of the view.
 
 use check::{Case, CheckFinding, judge};
 use machine::{CpuId, CpuSet, Machine, Policy, Task};
@@ -6,7 +6,7 @@ use plan::Level;
 use verify::examination::Examination;
 use watch::{Interrupt, Place, Scene, Seen, Thread};
 
-/// Threads that a scene holds at most; the rest is what `quietcore inspect --tasks` is for.
+/// Maximum number of threads of a scene; `quietcore inspect --tasks` shows all.
 const MOST_THREADS: usize = 1_000;
 
 /// The scene.
@@ -59,7 +59,7 @@ fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
     }
 }
 
-/// `cpu3`, `cpu3/irq24`: the CPU that a subject names.
+/// The CPU that a subject names: `cpu3`, `cpu3/irq24`.
 fn one_cpu(subject: &str) -> Option<CpuId> {
     let number = subject.strip_prefix("cpu")?.split('/').next()?;
     let number: u32 = number.parse().ok()?;
@@ -69,7 +69,7 @@ fn one_cpu(subject: &str) -> Option<CpuId> {
 fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> {
     let touches = |task: &&Task| {
         let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
-        // Where it was last is no reason for a sleeper that may never come back there.
+        // The last CPU of a sleeping thread does not count, because the thread may never return to it.
         let may_be_here = allowed.is_none_or(|allowed| allowed.intersects(isolated));
         may_be_here && task.cpu.is_some_and(|cpu| isolated.contains(cpu))
             || allowed.is_some_and(|allowed| allowed.is_subset(isolated))

@@ -1,4 +1,4 @@
-//! What live view and recording share: the terminal, the view, and a loop that draws and listens.
+//! Shared parts of live view and playback: the terminal, the view, and a loop that draws and reads input.
 
 use super::keyboard::{self, Input};
 use super::terminal::{self, Held};
@@ -7,37 +7,37 @@ use root::process;
 use std::time::Duration;
 use watch::{Act, Glyphs, Look, Mode, Now, View};
 
-/// What the moments come from.
+/// The source of the moments.
 pub trait Source {
     /// The kernel's release.
     fn kernel(&self) -> &str;
-    /// What is shown now.
+    /// The moment that is shown now.
     fn now(&self, glyphs: Glyphs) -> Now<'_>;
-    /// Where it comes from.
+    /// A description of the source.
     fn mode(&self) -> Mode;
-    /// Takes what has come meanwhile; says whether the screen has to change, and how long nothing will come.
+    /// Takes new data; returns whether the screen must change, and how long no data will arrive.
     ///
     /// # Errors
-    /// What ends the view.
+    /// An error that ends the view.
     fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError>;
-    /// Does what a key asked.
+    /// Performs the action of a key.
     fn act(&mut self, act: Act, view: &mut View);
 }
 
-/// What a look at the source gave.
+/// The result of a poll of the source.
 pub struct Turn {
-    /// Something is new.
+    /// New data.
     pub is_new: bool,
-    /// How long nothing will come.
+    /// No data for this time.
     pub wait: Duration,
-    /// There is no more.
+    /// The source has ended.
     pub is_over: bool,
 }
 
-/// Shows a source until somebody ends it. Signals are held already.
+/// Shows a source until the user or a signal ends it. Signals are already blocked.
 ///
 /// # Errors
-/// A terminal that is gone, and what the source says.
+/// The terminal is gone, or an error of the source.
 pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError> {
     let look = match screen.style() {
         report::Style::Colour => Look::Colour,
@@ -90,7 +90,7 @@ pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError
     }
 }
 
-/// Blocks where the locale says that the terminal knows them, as the C library decides it: the first that is set counts.
+/// Uses block characters where the locale supports them. As in the C library, the first variable that is set decides.
 fn glyphs() -> Glyphs {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The terminal: taken whole, and given back however the program ends.
+//! Takes over the whole terminal, and restores it however the program ends.
 
 use crate::{CommandError, Status};
 use crossterm::cursor::{Hide, Show};
@@ -8,7 +8,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use std::io::{IsTerminal, Stdout};
 
-/// Why nothing can be drawn here; `None` where something can.
+/// Why nothing can be drawn here; `None` where drawing works.
 pub fn refusal() -> Option<CommandError> {
     let why = match std::env::var("TERM") {
         _ if !std::io::stdout().is_terminal() => "standard output is no terminal",
@@ -25,17 +25,17 @@ pub fn refusal() -> Option<CommandError> {
     ))
 }
 
-/// The terminal while the view has it. Dropped, it is as it was.
+/// The terminal while the view uses it. Dropping it restores the terminal.
 pub struct Held {
-    /// Where is drawn.
+    /// The drawing target.
     pub terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Held {
-    /// Takes it.
+    /// Takes the terminal over.
     ///
     /// # Errors
-    /// A terminal that refuses.
+    /// The terminal refuses.
     pub fn take() -> Result<Held, CommandError> {
         enter().map_err(failed)?;
         let taken = Terminal::new(CrosstermBackend::new(std::io::stdout()));
@@ -45,12 +45,12 @@ impl Held {
         })
     }
 
-    /// Gives it back for a while.
+    /// Restores the terminal temporarily.
     pub fn lend(&mut self) {
         give_back();
     }
 
-    /// Takes it again.
+    /// Takes the terminal over again.
     ///
     /// # Errors
     /// As [`Held::take`].
@@ -66,7 +66,7 @@ impl Drop for Held {
     }
 }
 
-/// A bug of ours must not leave the terminal unusable, nor its own words on a screen that vanishes.
+/// A panic must not leave the terminal unusable, or print its message on a screen that vanishes.
 pub fn give_back_on_panic() {
     let former = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -80,13 +80,13 @@ fn enter() -> std::io::Result<()> {
     execute!(std::io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| give_back())
 }
 
-/// Where the terminal is gone, there is nothing to give back.
+/// Where the terminal is gone, there is nothing to restore.
 fn give_back() {
     let _ = execute!(std::io::stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// A terminal that went away.
+/// The error for a terminal that is gone.
 pub fn failed(error: std::io::Error) -> CommandError {
     CommandError::new(
         Status::Unable,

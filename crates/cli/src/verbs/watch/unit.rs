@@ -1,5 +1,6 @@
-//! `watch --daemon --install-unit`: a unit of systemd that starts the daemon at boot; `--remove-unit` takes it back. Files
-//! and a link, noted with what stood there; nothing is called.
+//! Installs a systemd unit that starts the daemon at boot (`watch --daemon --install-unit`); `--remove-unit` removes it.
+//!
+//! It only writes files and a link, and records their former content; it runs no other program.
 
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, install, remove_some};
@@ -13,10 +14,10 @@ const TEXT: &str = include_str!("../../../../../packaging/systemd/quietcore-watc
 const UNIT: &str = "/etc/systemd/system/quietcore-watch.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
 
-/// Installs it. It begins at the next boot, or when systemd is asked.
+/// Installs the unit. It starts at the next boot, or when systemd is asked to start it.
 ///
 /// # Errors
-/// A machine without systemd, a program that cannot be started at boot, and what writing met.
+/// No systemd, a program that cannot be started at boot, or a write error.
 pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = session.root();
     if !matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir))) {
@@ -50,10 +51,10 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, CommandEr
     Ok(Status::Done)
 }
 
-/// Takes it back. What still runs is ended by systemd when it is asked.
+/// Removes the unit. A running daemon ends when systemd is asked to stop it.
 ///
 /// # Errors
-/// No permission, and what writing met.
+/// No permission, or a write error.
 pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;

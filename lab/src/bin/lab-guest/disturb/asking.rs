@@ -1,5 +1,4 @@
-//! What a thread of a program that is watched asks of the kernel itself: it is nobody's fault but its own, and no time that is
-//! stolen from it.
+//! A watched program enters the kernel by its own actions. No other thread causes this time, and it does not count as stolen.
 
 use super::{Disturbance, Place, Probe, always, stand};
 use lab::truth::{Expected, Injected, Who};
@@ -40,7 +39,7 @@ pub(super) const CALL: Disturbance = Disturbance {
     ..FAULT
 };
 
-/// As the kernel's event has it on this architecture.
+/// The name in the kernel's event on this architecture.
 #[cfg(target_arch = "x86_64")]
 const GETPPID: &str = "system call getppid (110)";
 #[cfg(not(target_arch = "x86_64"))]
@@ -58,7 +57,7 @@ fn asking(
     place.acts(count, act)
 }
 
-/// One page, and the thread's own account says that it was one fault.
+/// Touches one page, and checks the thread's own count of one fault.
 fn fault() -> Result<(), String> {
     let before = faults();
     let access = libc::PROT_READ | libc::PROT_WRITE;

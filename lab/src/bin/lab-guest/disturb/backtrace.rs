@@ -1,4 +1,4 @@
-//! All CPUs are asked what they are doing, by an interrupt that cannot be held off.
+//! Requests a backtrace of all CPUs, by a non-maskable interrupt.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::{Disturbance, Place, Probe};
@@ -12,7 +12,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["nmi"],
         name: &["nmi"],
-        // No event tells who sent one.
+        // No event shows the sender.
         culprit: Who::Nobody,
         callsite: &[],
         told_by: &[],
@@ -21,7 +21,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 };
 
 const TRIGGER: &str = "/proc/sysrq-trigger";
-/// Each fills the kernel's log, and a slow console.
+/// Maximum number of acts: each fills the kernel's log, and a slow console.
 const MOST: usize = 4;
 
 fn possible(place: &Place) -> Result<(), String> {

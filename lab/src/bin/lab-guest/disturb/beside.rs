@@ -1,5 +1,5 @@
-//! A thread of this program computes on the measured CPU meanwhile: memory that is unmapped, barriers and signals reach only a
-//! CPU that runs the program that they are for.
+//! Runs a computing thread of this program on the measured CPU during the acts: unmapping, barriers and signals reach only a
+//! CPU that runs the target program.
 
 use super::counted::wait_until;
 use super::{Place, me, stand};
@@ -10,15 +10,15 @@ use std::sync::mpsc;
 
 /// Its name.
 const NAME: &str = "beside";
-/// Above everything usual there, and below the injector, whose CPU it may be sent to.
+/// Above every usual priority there, and below the injector, to whose CPU it may be moved.
 const POLICY: &str = "fifo:40";
-/// Longer than any act; then it lets go of the CPU by itself.
+/// Longer than any act; then it releases the CPU by itself.
 const LONGEST_NS: u64 = 2_000_000_000;
 
-/// Does `act` so many times, each after a pause and while the thread computes there. `act` is given the thread's number.
+/// Runs `act` this many times, each after a pause and while the thread computes there. `act` gets the thread's ID.
 ///
 /// # Errors
-/// When the thread cannot stand there, does not get the CPU, or what `act` says.
+/// The thread cannot run there, does not get the CPU, or an error of `act`.
 pub(super) fn acts_beside(
     place: &mut Place,
     count: usize,

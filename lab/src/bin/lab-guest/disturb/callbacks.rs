@@ -1,4 +1,4 @@
-//! Callbacks of RCU: what a thread on the measured CPU lets go of is freed there, a grace period later.
+//! RCU callbacks: what a thread on the measured CPU releases is freed there, one grace period later.
 
 use super::counted::{SOFTIRQS, count as counted, wait_until};
 use super::{Disturbance, Place, Probe, always, stand};
@@ -11,10 +11,10 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     probe: Probe::Other,
     possible: always,
     expected: Expected {
-        // With PREEMPT_RT rcuc/N runs them; where callbacks are offloaded rcuop/N does.
+        // With PREEMPT_RT rcuc/N runs them; where callbacks are offloaded, rcuop/N does.
         classes: &["soft_rcu", "kernel_thread"],
         name: &["RCU", "rcu"],
-        // The tick raises the softirq for whatever has come together.
+        // The tick raises the softirq for all callbacks that have accumulated.
         culprit: Who::Nobody,
         callsite: &[],
         told_by: &[],
@@ -63,7 +63,7 @@ fn grace_period() -> Result<(), String> {
     }
 }
 
-/// Threads of the kernel that run callbacks of this CPU in place of the softirq.
+/// Kernel threads that run callbacks of this CPU instead of the softirq.
 fn rcu_threads(cpu: u32) -> Result<Vec<String>, String> {
     let names = [
         format!("rcuc/{cpu}"),

@@ -1,4 +1,4 @@
-//! What the kernel itself counts of interrupts and softirqs on a CPU: the proof that an act did what it says.
+//! Reads the kernel's own counters of interrupts and softirqs on a CPU, to prove that an act had its effect.
 
 use lab::clock;
 use lab::truth::Injected;
@@ -7,15 +7,15 @@ use lab::truth::Injected;
 pub(super) const INTERRUPTS: &str = "/proc/interrupts";
 /// `/proc/softirqs`.
 pub(super) const SOFTIRQS: &str = "/proc/softirqs";
-/// How long something is waited for: a kernel that is emulated takes its time.
+/// Maximum waiting time: an emulated kernel is slow.
 const PATIENCE_NS: u64 = 5_000_000_000;
-/// Between two looks.
+/// Time between two polls.
 const LOOK_NS: u64 = 20_000;
 
-/// How often that row of one of these files counts for a CPU.
+/// The count of that row for a CPU.
 ///
 /// # Errors
-/// When there is no such file, row or CPU.
+/// No such file, row or CPU.
 pub(super) fn count(file: &str, row: &str, cpu: u32) -> Result<u64, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     of(&text, row, cpu).ok_or_else(|| format!("{file} has no row {row} for CPU {cpu}"))
@@ -33,10 +33,10 @@ fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
     counts.split_whitespace().nth(column)?.parse().ok()
 }
 
-/// Disturbs, and says so as an error when the kernel counted fewer than one for each act there.
+/// Disturbs, and fails when the kernel counted fewer than one event per act there.
 ///
 /// # Errors
-/// That, and what `inject` says.
+/// Too few events, or an error of `inject`.
 pub(super) fn each_counted(
     (file, row): (&str, &str),
     cpu: u32,
@@ -54,10 +54,10 @@ pub(super) fn each_counted(
     Ok(done)
 }
 
-/// Sleeps until it is so.
+/// Sleeps until the condition is true.
 ///
 /// # Errors
-/// When that takes seconds, or it cannot be seen.
+/// It takes seconds, or the condition cannot be read.
 pub(super) fn wait_until(what: &str, mut is: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
     let until = clock::now_ns() + PATIENCE_NS;
     while !is()? {
@@ -94,7 +94,7 @@ mod tests {
             }]
         };
         let row = (SOFTIRQS, "HI");
-        // A softirq that next to nothing uses.
+        // A softirq that is rarely used.
         assert!(each_counted(row, 0, || Ok(one())).is_err());
         assert!(each_counted(row, 0, || Ok(Vec::new())).is_ok());
         assert!(each_counted((SOFTIRQS, "NONE"), 0, || Ok(Vec::new())).is_err());

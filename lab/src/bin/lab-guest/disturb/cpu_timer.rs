@@ -1,4 +1,4 @@
-//! A timer on the time that a thread has computed: only the tick of the CPU where it computes can see that it is over.
+//! A timer on the CPU time of a thread: only the tick of the thread's CPU can detect its expiry.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::{Disturbance, Place, Probe, always, me, stand};
@@ -14,7 +14,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["tick"],
         name: &["tick_", "local_timer"],
-        // The tick comes anyway, and looks at all such timers.
+        // The tick occurs anyway, and checks all such timers.
         culprit: Who::Nobody,
         callsite: &[],
         told_by: &[],
@@ -22,7 +22,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// CPU time until it expires; the tick sees it up to a tick later.
+/// CPU time until it expires; the tick detects it up to one tick later.
 const AFTER_NS: u64 = 3_000_000;
 /// Longer than any tick.
 const LONGEST_NS: u64 = 1_000_000_000;
@@ -52,7 +52,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     })
 }
 
-/// On the calling thread's own time. Its signal is one that is ignored.
+/// A timer on the calling thread's CPU time. Its signal is ignored.
 struct Timer(libc::timer_t);
 
 impl Timer {
@@ -83,7 +83,7 @@ impl Timer {
         }
     }
 
-    /// Whether it has still to be seen that its time is over.
+    /// Whether its expiry has not been detected yet.
     fn runs(&self) -> Result<bool, String> {
         // SAFETY: plain data, which the kernel writes.
         unsafe {
@@ -98,7 +98,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        // SAFETY: our own timer, which nobody uses any more.
+        // SAFETY: our own timer, which is no longer used.
         unsafe { libc::timer_delete(self.0) };
     }
 }

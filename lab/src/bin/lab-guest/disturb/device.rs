@@ -1,5 +1,5 @@
-//! The interrupt of a device, which is sent to the measured CPU for as long as it lasts: the random numbers of a virtual machine,
-//! because nobody waits for those.
+//! Routes a device interrupt to the measured CPU temporarily: that of a virtual machine's random number generator, because no
+//! other process waits for its data.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
 use super::setting::Setting;
@@ -16,7 +16,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["device"],
         name: &["virtio"],
-        // No event says who asked a device for something.
+        // No event shows which thread made the request to a device.
         culprit: Who::Nobody,
         callsite: &[],
         told_by: &[],
@@ -56,7 +56,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     let moved = format!("/proc/irq/{number}/smp_affinity_list");
     let _moved = Setting::put(&moved, &measured.to_string())?;
     let mut device = File::open("/dev/hwrng").map_err(|error| format!("/dev/hwrng: {error}"))?;
-    // The interrupt itself moves with the first that comes.
+    // The interrupt moves only when it fires the next time.
     let mut ask = || {
         let before = counted(INTERRUPTS, &number, measured)?;
         wait_until("an interrupt of the device", || {

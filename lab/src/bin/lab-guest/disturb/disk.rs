@@ -1,4 +1,4 @@
-//! Reads of a disk whose completions come to the measured CPU, because the thread that reads stands there (`rq_affinity` 2).
+//! Reads a disk. Completions arrive on the measured CPU, because the reading thread runs there (`rq_affinity` 2).
 
 use super::counted::{SOFTIRQS, count as counted, each_counted, wait_until};
 use super::setting::Setting;
@@ -19,7 +19,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["soft_block"],
         name: &["BLOCK"],
-        // An interrupt raises it on behalf of who reads.
+        // An interrupt raises it on behalf of the reader.
         culprit: Who::Injector,
         callsite: &[],
         told_by: &["block/block_rq_issue"],
@@ -27,16 +27,16 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// Something on a disk that may be read, and that disk's settings.
+/// A readable file or device, and the settings of its disk.
 struct Source {
     file: File,
     disk: PathBuf,
 }
 
-/// Disks of a guest, of which nobody else reads.
+/// Disks of a guest that no other process reads.
 const DISKS: &[&str] = &["vda", "sda"];
 
-/// This program itself, where it lies on a disk, else a whole disk.
+/// This program's own file, if it is on a disk, otherwise a whole disk.
 fn source() -> Result<Source, String> {
     let itself = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
     let device = std::fs::metadata(&itself).map_or(0, |metadata| metadata.dev());
@@ -48,7 +48,7 @@ fn source() -> Result<Source, String> {
         )
     });
     for (path, disk) in std::iter::once((itself, PathBuf::from(of_itself))).chain(disks) {
-        // Those with more queues complete in the interrupt of the CPU's own.
+        // Disks with more queues complete in the CPU's own interrupt.
         let queues = std::fs::read_dir(disk.join("mq")).map_or(0, |queues| queues.flatten().count());
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_DIRECT);
@@ -59,8 +59,8 @@ fn source() -> Result<Source, String> {
     Err("no disk with one queue for all CPUs that may be read past the cache".to_owned())
 }
 
-/// The kernel sends no completion to another CPU where interrupts are handled in threads (`blk_mq_complete_need_ipi`): each
-/// ends where the interrupt was.
+/// The kernel sends no completion to another CPU where interrupts are threaded (`blk_mq_complete_need_ipi`): each completes
+/// on the CPU of the interrupt.
 fn possible(place: &Place) -> Result<(), String> {
     let has = |path: &str, word: &str| -> Result<bool, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
@@ -74,12 +74,12 @@ fn possible(place: &Place) -> Result<(), String> {
     sent_away(place, &source()?.disk).map(drop)
 }
 
-/// A block of the disk, as large and as aligned as reading past the cache wants it.
+/// A buffer with the size and alignment that direct reads need.
 #[repr(align(4096))]
 struct Block([u8; BLOCK]);
 const BLOCK: usize = 4_096;
-/// So many blocks from the beginning are read, or as many as there are: this program may be smaller, and a read behind its end
-/// asks no disk.
+/// Reads this many blocks from the start, or as many as exist: this program may be smaller, and a read beyond its end does
+/// not reach the disk.
 const BLOCKS: u64 = 256;
 
 fn blocks(file: &File) -> Result<u64, String> {
@@ -94,8 +94,8 @@ fn blocks(file: &File) -> Result<u64, String> {
     }
 }
 
-/// Sends the interrupts of a disk that come to the measured CPU to the other: such a one completes the read there and then, and
-/// raises no softirq.
+/// Moves the disk's interrupts from the measured CPU to the other. An interrupt on the measured CPU would complete the read
+/// directly, without a softirq.
 fn sent_away(place: &Place, disk: &Path) -> Result<Vec<Setting>, String> {
     let link = disk.join("device");
     let device = link
@@ -133,7 +133,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     let measured = place.measured;
     let mut block = Box::new(Block([0; BLOCK]));
     let mut random = Random::new(place.random.draw());
-    // Whether a read of any place ended in the softirq there.
+    // Whether any read completed in the softirq there.
     let mut ends_there = || {
         let before = counted(SOFTIRQS, "BLOCK", measured)?;
         let at = random.draw() % blocks * BLOCK as u64;
@@ -152,7 +152,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
             read => Err(format!("a read of the disk at {at} gave {read} bytes")),
         }
     };
-    // The interrupt itself moves with the first that comes.
+    // The interrupt moves only when it fires the next time.
     wait_until("a read of the disk that ends in a softirq there", &mut ends_there)?;
     each_counted((SOFTIRQS, "BLOCK"), measured, || {
         place.acts(count, || match ends_there()? {

@@ -1,4 +1,4 @@
-//! A third CPU is taken down: all others stop for a moment, so that it can leave.
+//! A third CPU is taken offline: all others stop briefly.
 
 use super::setting::Setting;
 use super::{Disturbance, Place, Probe};
@@ -12,7 +12,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["kernel_thread"],
         name: &["migration/"],
-        // Newer kernels take a CPU down in a kworker, older ones in the thread that asked for it.
+        // Newer kernels take a CPU offline in a kworker, older ones in the requesting thread.
         culprit: Who::Via(&["hotplug", "kworker/"]),
         callsite: &[],
         told_by: &[],
@@ -20,7 +20,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// Taking a CPU down takes long and disturbs much: so often is enough.
+/// Maximum number of acts: taking a CPU offline is slow and disturbs much.
 const MOST: usize = 4;
 
 fn third(place: &Place) -> Result<u32, String> {

@@ -1,21 +1,21 @@
-//! An instance of tracefs of our own, which goes when it is dropped.
+//! Our own tracefs instance, which is removed when it is dropped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Where instances are made. `lab-guest truth` mounts it when nobody has.
+/// The directory of instances. `lab-guest truth` mounts tracefs if it is not mounted.
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// One.
+/// An instance.
 pub(super) struct Instance(PathBuf);
 
 impl Instance {
-    /// Why there can be none.
+    /// Checks that instances are possible.
     ///
     /// # Errors
-    /// When tracefs is not where it belongs.
+    /// tracefs is not at its usual place.
     pub(super) fn reachable() -> Result<(), String> {
         match Path::new(INSTANCES).is_dir() {
             true => Ok(()),
@@ -25,10 +25,10 @@ impl Instance {
         }
     }
 
-    /// Makes one.
+    /// Creates an instance.
     ///
     /// # Errors
-    /// When the kernel does not let us.
+    /// The kernel does not permit it.
     pub(super) fn make() -> Result<Instance, String> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = Path::new(INSTANCES).join(format!("lab-guest-{}-{number}", std::process::id()));
@@ -39,7 +39,7 @@ impl Instance {
     /// Writes one of its files.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// The kernel refuses.
     pub(super) fn write(&self, file: &str, value: &str) -> Result<(), String> {
         let path = self.0.join(file);
         std::fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
@@ -48,7 +48,7 @@ impl Instance {
     /// Reads one of its files.
     ///
     /// # Errors
-    /// When it is not there.
+    /// The file does not exist.
     pub(super) fn read(&self, file: &str) -> Result<String, String> {
         let path = self.0.join(file);
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))

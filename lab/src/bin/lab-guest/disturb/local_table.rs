@@ -1,5 +1,5 @@
-//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel loads them anew on each CPU
-//! that runs it.
+//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel reloads them on each CPU
+//! that runs the process.
 
 use super::beside::acts_beside;
 use super::counted::{INTERRUPTS, each_counted};
@@ -29,9 +29,9 @@ const EMPTY: [u32; 4] = [0, 0, 0, 0b10_1000];
 
 #[cfg(target_arch = "x86_64")]
 fn modify() -> Result<(), String> {
-    // SAFETY: function 17 reads the 16 bytes. An empty entry is in nobody's way.
+    // SAFETY: function 17 reads the 16 bytes. An empty entry affects nothing.
     let status = unsafe { libc::syscall(libc::SYS_modify_ldt, 17, EMPTY.as_ptr(), size_of_val(&EMPTY)) };
-    // The call gives back an int, which the register holds without its sign.
+    // The call returns an int, which the register holds without its sign.
     match status as i32 {
         0 => Ok(()),
         -1 => Err(format!("modify_ldt: {}", Error::last_os_error())),

@@ -1,4 +1,4 @@
-//! Memory barriers that are asked for on behalf of others: each CPU that runs such a program is interrupted.
+//! Memory barriers on behalf of others: each CPU that runs such a program is interrupted.
 
 use super::beside::acts_beside;
 use super::counted::{INTERRUPTS, each_counted};
@@ -22,7 +22,7 @@ pub(super) const GLOBAL: Disturbance = disturbance(
     |place, count| barriers(place, count, 1 << 2, 1 << 1),
 );
 
-/// Of this process, for code that was changed.
+/// Of this process, for modified code.
 pub(super) const SYNC_CORE: Disturbance = disturbance(
     "membarrier-core",
     "a sibling of a thread that computes there calls membarrier (private, expedited, sync-core)",
@@ -52,7 +52,7 @@ const fn disturbance(
     }
 }
 
-/// The commands of the system call are bits (`include/uapi/linux/membarrier.h`); 0 asks which there are.
+/// The commands of the system call are bits (`include/uapi/linux/membarrier.h`); 0 queries the supported ones.
 pub fn membarrier(command: libc::c_int) -> Result<libc::c_long, String> {
     // SAFETY: a system call of three numbers.
     match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {

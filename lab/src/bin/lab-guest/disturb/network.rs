@@ -1,5 +1,5 @@
-//! Packets that are received on the measured CPU: because a thread there sends to itself, or because packet steering (RPS) sends
-//! them there. All in a network namespace of its own, so that nobody else's packets go another way.
+//! Packets are received on the measured CPU, because a thread there sends to itself, or because packet steering (RPS) sends
+//! them there. All of it runs in its own network namespace, so that no other packets are redirected.
 
 use super::counted::{SOFTIRQS, each_counted};
 use super::setting::Setting;
@@ -34,7 +34,7 @@ pub(super) const STEERED: Disturbance = Disturbance {
         in_a_thread(move || namespace().and_then(|()| steer(measured)).map(drop))
     },
     expected: Expected {
-        // With PREEMPT_RT a thread receives what was steered.
+        // With PREEMPT_RT a thread receives steered packets.
         classes: &["soft_net", "kernel_thread"],
         name: &["NET_RX", "backlog_napi"],
         // By the interrupt that steering sends, or with PREEMPT_RT by waking that thread.
@@ -46,7 +46,7 @@ pub(super) const STEERED: Disturbance = Disturbance {
     ..LOCAL
 };
 
-/// Puts the calling thread into a network of its own, whose loopback is up.
+/// Moves the calling thread into its own network namespace with an active loopback.
 fn namespace() -> Result<(), String> {
     let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
     // SAFETY: plain calls; the request names a device and is as large as the kernel reads.
@@ -74,7 +74,7 @@ fn namespace() -> Result<(), String> {
     }
 }
 
-/// Steers what this network's loopback receives. Its file is seen through a mount that only this thread has.
+/// Steers the packets of this network's loopback. A mount that only this thread has shows its file.
 fn steer(cpu: u32) -> Result<Setting, String> {
     // SAFETY: plain calls on strings that end in a zero byte. The mount goes with the thread's namespace.
     let mounted = unsafe {
@@ -110,7 +110,7 @@ fn steer(cpu: u32) -> Result<Setting, String> {
     Setting::put("/sys/class/net/lo/queues/rx-0/rps_cpus", &mask)
 }
 
-/// Namespaces are left with the thread that entered them.
+/// A namespace ends with the thread that entered it.
 fn in_a_thread(does: impl FnOnce() -> Result<(), String> + Send) -> Result<(), String> {
     std::thread::scope(|scope| match scope.spawn(does).join() {
         Ok(done) => done,

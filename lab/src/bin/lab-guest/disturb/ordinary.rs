@@ -1,4 +1,4 @@
-//! Ordinary threads that want the CPU, too.
+//! Ordinary threads compete for the CPU.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::preempt::busy;
@@ -21,7 +21,7 @@ pub(super) const CFS: Disturbance = Disturbance {
     inject: |place, count| ordinary(place, count, CFS.name, 50_000),
 };
 
-/// For so long that the tick has to share the CPU out.
+/// Long enough that the tick must share the CPU.
 pub(super) const SECOND: Disturbance = Disturbance {
     name: "second-task",
     about: "a second SCHED_OTHER thread computes there for 24 ms: the tick shares the CPU out",

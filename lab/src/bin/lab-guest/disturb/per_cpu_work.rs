@@ -1,4 +1,4 @@
-//! Work that is queued on each CPU, because a program asked for something that each CPU keeps for itself.
+//! Work is queued on each CPU, because a program requested something that each CPU keeps for itself.
 
 use super::instance::Instance;
 use super::traced::Traced;
@@ -17,7 +17,7 @@ pub(super) const STAT_REFRESH: Disturbance = Disturbance {
     ..WORK
 };
 
-/// Pages on their way to the lists.
+/// Pages in the per-CPU batches on their way to the lists.
 pub(super) const DRAIN: Disturbance = Disturbance {
     name: "lru-drain",
     about: "move_pages: each CPU hands its pages over in a kworker (lru_add_drain)",
@@ -53,7 +53,7 @@ const WORK: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// Each of these waits until every CPU has done its part: the system call ends when the work has.
+/// Each of these waits until every CPU has done its part: the system call returns after the work.
 const fn expected(name: &'static [&'static str]) -> Expected {
     Expected {
         classes: &["work"],
@@ -64,13 +64,13 @@ const fn expected(name: &'static [&'static str]) -> Expected {
     }
 }
 
-/// What does it.
+/// The action that triggers it.
 const DRAINS: &str = "lru_add_drain";
-/// Acts in vain, for each that did something, until it is no use.
+/// Maximum failed acts per successful one.
 const IN_VAIN: usize = 10;
 
-/// Only a CPU with pages on their way has any to hand over, so the injector goes there and touches one. Whoever else uses
-/// memory there meanwhile takes it along, and the kernel then asks nothing of that CPU: what ran, a trace of our own tells.
+/// Only a CPU with batched pages has work to do, so the injector goes there and touches one. Another thread that uses memory
+/// there may flush the batch first, and the kernel then skips that CPU. Our own trace shows what ran.
 fn drained(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     let ran = Traced::work(place.measured)?;
     let mut done = Vec::with_capacity(count);
@@ -93,13 +93,13 @@ fn drained(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     Ok(done)
 }
 
-/// From touching a page to asking for it, so that the way there and the work stay two things.
+/// Time from touching a page to the request, so that the migration there and the work stay two separate disturbances.
 const BETWEEN_NS: u64 = 300_000;
 
 const REFRESH: &str = "/proc/sys/vm/stat_refresh";
 
 fn refresh() -> Result<(), String> {
-    // It is empty: reading is what does it.
+    // The file is empty: reading it triggers the work.
     std::fs::read(REFRESH)
         .map(drop)
         .map_err(|error| format!("{REFRESH}: {error}"))
@@ -126,7 +126,7 @@ impl Page {
         Ok(Page(page))
     }
 
-    /// To the node where it is, or to the first one: the way there is what counts.
+    /// Moves it to the node where it is, or to the first one: only the drain before the move matters.
     fn moved(&self) -> Result<(), String> {
         let (node, mut status) = (0_i32, 0_i32);
         const MPOL_MF_MOVE: i32 = 2;
@@ -151,7 +151,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: our own page, which nobody uses any more.
+        // SAFETY: our own page, which is no longer used.
         unsafe { libc::munmap(self.0, PAGE) };
     }
 }

@@ -1,4 +1,4 @@
-//! A thread of a higher priority takes the CPU for a while.
+//! A thread with a higher priority takes the CPU for some time.
 
 use super::{Disturbance, Place, Probe, always, me, stand};
 use lab::clock;

@@ -1,4 +1,4 @@
-//! A perf event that samples the measured CPU: its timer expires there, and who waits for samples is woken from there.
+//! A perf event samples the measured CPU: its timer expires there, and the reader of samples is woken from there.
 
 use super::counted::wait_until;
 use super::{Disturbance, Place, Probe, me};
@@ -17,7 +17,7 @@ pub(super) const SAMPLE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["tick"],
         name: &["perf_swevent_hrtimer"],
-        // An interrupt sets it on behalf of who opened it.
+        // An interrupt sets it on behalf of the thread that opened it.
         culprit: Who::Nobody,
         callsite: &[],
         told_by: &[],
@@ -42,7 +42,7 @@ pub(super) const WAKE_UP: Disturbance = Disturbance {
     inject: |place, count| samples(place, count, Waking::EachSample),
 };
 
-/// Between two samples; it is switched off after the first.
+/// Time between two samples; the event is disabled after the first.
 const PERIOD_NS: u64 = 3_000_000;
 const PAGE: usize = 4_096;
 /// Place of `data_head` in the first page of the buffer (`struct perf_event_mmap_page`).
@@ -65,10 +65,10 @@ struct Sampler {
 }
 
 impl Sampler {
-    /// Switched off.
+    /// Creates it disabled.
     fn open(cpu: u32, waking: Waking) -> Result<Sampler, String> {
-        // The first 64 bytes of perf_event_attr as in `lab::perf`; the rest are the period, what a sample holds (1: where), the
-        // flags (1: off at first), and after how many samples a reader is woken.
+        // The first 64 bytes of perf_event_attr as in `lab::perf`. The rest are the period, the content of a sample (1: the
+        // address), the flags (1: initially disabled), and after how many samples a reader is woken.
         let mut attributes = [0_u32; 16];
         attributes[0] = 1;
         attributes[1] = 64;
@@ -110,14 +110,14 @@ impl Sampler {
         }
     }
 
-    /// How much the kernel has written.
+    /// Number of bytes that the kernel has written.
     fn head(&self) -> u64 {
         // SAFETY: the page is mapped as long as this lives; the kernel writes an aligned number there.
         let head = unsafe { &*self.buffer.cast::<u8>().add(DATA_HEAD).cast::<AtomicU64>() };
         head.load(Ordering::Acquire)
     }
 
-    /// Whether a reader has been woken since it was asked last.
+    /// Whether a reader has been woken since the last call.
     fn woken(&self) -> bool {
         let mut one = libc::pollfd {
             fd: self.event.as_raw_fd(),
@@ -131,13 +131,13 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, which nobody uses any more.
+        // SAFETY: our own mapping, which is no longer used.
         unsafe { libc::munmap(self.buffer, 2 * PAGE) };
     }
 }
 
-/// It cannot expire before its period has passed since before it was switched on. What is left of the period when it is
-/// switched off counts the next time: so each act has an event of its own.
+/// It cannot expire before its period has passed since before it was enabled. The rest of the period at disabling counts the
+/// next time, so each act has its own event.
 fn samples(place: &mut Place, count: usize, waking: Waking) -> Result<Vec<Injected>, String> {
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {

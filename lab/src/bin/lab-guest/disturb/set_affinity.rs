@@ -1,4 +1,4 @@
-//! A thread that computes there is sent away by `sched_setaffinity`: the kernel's own migration thread takes the CPU for that.
+//! Moves a computing thread away by `sched_setaffinity`: the kernel's migration thread takes the CPU for that.
 
 use super::beside::acts_beside;
 use super::{Disturbance, Place, Probe, always};

@@ -1,32 +1,32 @@
-//! A file of the kernel that is given another value for a while, and its own back whatever happens.
+//! Changes a kernel file temporarily, and always restores its value.
 
-/// One.
+/// A changed file.
 pub(super) struct Setting {
     path: String,
     before: String,
 }
 
 impl Setting {
-    /// Remembers what stands there, and writes.
+    /// Saves the current value, and writes a new one.
     ///
     /// # Errors
-    /// When it cannot be read or written; then nothing is changed.
+    /// The file cannot be read or written; then nothing is changed.
     pub(super) fn put(path: &str, value: &str) -> Result<Setting, String> {
         let setting = Setting::remember(path)?;
         match setting.write(value) {
             Ok(()) => Ok(setting),
             Err(why) => {
-                // What was not changed is not put back.
+                // An unchanged file is not restored.
                 std::mem::forget(setting);
                 Err(why)
             }
         }
     }
 
-    /// Remembers what stands there.
+    /// Saves the current value.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// The file cannot be read.
     pub(super) fn remember(path: &str) -> Result<Setting, String> {
         let before = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         Ok(Setting {
@@ -35,7 +35,7 @@ impl Setting {
         })
     }
 
-    /// What stood there.
+    /// The saved value.
     pub(super) fn before(&self) -> &str {
         &self.before
     }
@@ -43,7 +43,7 @@ impl Setting {
     /// Writes another value.
     ///
     /// # Errors
-    /// When the kernel refuses it.
+    /// The kernel refuses it.
     pub(super) fn write(&self, value: &str) -> Result<(), String> {
         std::fs::write(&self.path, value).map_err(|error| format!("{} = {value}: {error}", self.path))
     }

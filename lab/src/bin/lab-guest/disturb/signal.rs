@@ -1,4 +1,4 @@
-//! A signal for a thread that computes there: its CPU is told at once, so that it does not compute on.
+//! Sends a signal to a thread that computes there: the kernel interrupts its CPU at once, so that it handles the signal.
 
 use super::beside::acts_beside;
 use super::counted::{INTERRUPTS, each_counted, wait_until};
@@ -51,7 +51,7 @@ fn send(thread: i32) -> Result<(), String> {
     })
 }
 
-/// Sets ours, or what was there before; gives back what was there.
+/// Installs our handler, or the former one; returns the one it replaced.
 fn set_handler(given: Option<libc::sigaction>) -> Result<libc::sigaction, String> {
     // SAFETY: plain data; the handler only adds to a number.
     unsafe {

@@ -1,4 +1,4 @@
-//! Threads that stand on the measured CPU and sleep for a while: the timer that wakes them expires there.
+//! Threads on the measured CPU sleep; the timer that wakes them expires there.
 
 use super::counted::{INTERRUPTS, SOFTIRQS, each_counted};
 use super::{Disturbance, Place, Probe, always, me, stand};
@@ -24,7 +24,7 @@ pub(super) const NANOSLEEP: Disturbance = Disturbance {
     inject: nanosleep,
 };
 
-/// By a timer of the kernel's wheel.
+/// By a timer of the kernel's timer wheel.
 pub(super) const SOCKET: Disturbance = Disturbance {
     name: "socket-timeout",
     about: "a FIFO thread there waits at a socket until its timeout: a timer of the wheel wakes it",
@@ -73,7 +73,7 @@ fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
             socket
                 .set_read_timeout(Some(Duration::from_nanos(ahead_ns)))
                 .map_err(failed)?;
-            // The wheel turns in ticks: the timer may expire late, never early, and the thread may go on much later.
+            // The wheel advances in ticks: the timer may expire late, never early, and the thread may continue much later.
             let begin_raw_ns = clock::raw_ns() + ahead_ns;
             match socket.recv(&mut [0; 8]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}

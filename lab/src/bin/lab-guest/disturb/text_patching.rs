@@ -1,4 +1,4 @@
-//! The kernel changes its own code while it runs: all CPUs are interrupted, so that none runs what was there before.
+//! The kernel patches its own code: it interrupts all CPUs, so that none runs the old code.
 
 use super::counted::{INTERRUPTS, each_counted};
 use super::instance::Instance;
@@ -39,7 +39,7 @@ const PATCHING: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// Settings that change nothing but what the kernel counts.
+/// Settings that change only what the kernel counts.
 const KEYS: &[&str] = &[
     "/proc/sys/kernel/bpf_stats_enabled",
     "/proc/sys/kernel/sched_schedstats",
@@ -65,7 +65,7 @@ fn switched(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     })
 }
 
-/// An event that next to nobody waits for.
+/// An event that is rarely used.
 const EVENT: &str = "events/task/task_rename/enable";
 
 fn traced(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {

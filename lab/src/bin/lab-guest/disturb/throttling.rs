@@ -1,5 +1,5 @@
-//! What the kernel does against a real-time thread that never sleeps: until 6.12 it stops it for a part of each second, and
-//! since then the fair server lets ordinary threads in that want the CPU.
+//! The kernel limits a real-time thread that never sleeps. Until 6.12 it stops the thread for a part of each second; since
+//! then the fair server runs ordinary threads that need the CPU.
 
 use super::preempt::busy;
 use super::traced::Traced;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-/// The thread is stopped, and nobody else wants the CPU.
+/// The thread is stopped, and no other thread needs the CPU.
 pub(super) const THROTTLED: Disturbance = Disturbance {
     name: "rt-throttle",
     about: "a FIFO probe has used up sched_rt_runtime_us of a second: it is stopped and the CPU idles",
@@ -28,7 +28,7 @@ pub(super) const THROTTLED: Disturbance = Disturbance {
     inject: throttled,
 };
 
-/// An ordinary thread waits until it is let in.
+/// An ordinary thread waits until it may run.
 pub(super) const LET_IN: Disturbance = Disturbance {
     name: "fair-server",
     about: "a SCHED_OTHER thread wants the CPU of a FIFO probe for 5 ms: the fair server lets it in",
@@ -46,15 +46,15 @@ pub(super) const LET_IN: Disturbance = Disturbance {
 
 /// Each takes a second.
 const MOST: usize = 4;
-/// Seconds that are waited for them: twice as long.
+/// Seconds to wait for all of them: twice as long.
 const SECONDS: usize = 2 * MOST;
 const SECOND_NS: u64 = 1_000_000_000;
-/// The stop lasts for milliseconds, and the kernel's times are cut to a microsecond.
+/// The stop lasts for milliseconds, and the kernel's times are truncated to a microsecond.
 const CUT_NS: u64 = 2_000;
 
 const SCHED: &str = "/sys/kernel/debug/sched";
 
-/// Whether debugfs is there, which tells.
+/// Whether debugfs, which shows the setting, is available.
 fn told() -> Result<(), String> {
     lab::tracefs::reach_debugfs()?;
     match Path::new(SCHED).is_dir() {
@@ -81,7 +81,7 @@ fn serves(cpu: u32) -> Result<(), String> {
     let path = format!("{SCHED}/fair_server/cpu{cpu}/runtime");
     let serves = match std::fs::read_to_string(&path) {
         Ok(text) if text.trim() == "0" => Err(format!("{path} is 0: the fair server is switched off")),
-        // Where the kernel is locked down its switches cannot be read, and nobody can have switched it off.
+        // Where the kernel is locked down its switches cannot be read, and no user can have turned it off.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(format!("this kernel has no fair server: {path}: {error}")),
@@ -89,13 +89,13 @@ fn serves(cpu: u32) -> Result<(), String> {
     serves.and_then(|()| tried(cpu).map_err(|why| format!("this kernel has a fair server, but {why}")))
 }
 
-/// What the ordinary thread wants.
+/// CPU time that the ordinary thread needs.
 const WANTS_NS: u64 = 5_000_000;
-/// It is let in once a second, and an emulator takes its time.
+/// It may run once a second, and an emulator is slow.
 const LET_IN_WITHIN: Duration = Duration::from_secs(10);
 
-/// A thread that wants a CPU now and then. It is not waited for without an end: while a real-time thread has the CPU, it may
-/// never be let in.
+/// A thread that occasionally needs a CPU. Waiting for it has a limit: while a real-time thread has the CPU, it may never
+/// run.
 struct Ordinary {
     want: Sender<()>,
     said: Receiver<Result<Injected, String>>,
@@ -106,7 +106,7 @@ impl Ordinary {
         let (want, wants) = mpsc::channel::<()>();
         let (say, said) = mpsc::channel();
         std::thread::spawn(move || {
-            // It comes from a real-time thread, which of a lower priority than the probe would never be let in.
+            // It inherits from a real-time thread. With a real-time priority below the probe's it would never run.
             let stood =
                 crate::population::set_policy("other:0").and_then(|()| stand(LET_IN.name, cpu, "other:0"));
             if let Err(why) = stood {
@@ -137,7 +137,7 @@ fn let_in(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     Ok(done)
 }
 
-/// Whether it works at all, without `blame`: a thread like its probe takes the CPU, and an ordinary one wants it.
+/// Whether it works at all, without `blame`: a thread like its probe takes the CPU, and an ordinary thread needs it.
 fn tried(cpu: u32) -> Result<(), String> {
     let ends = &AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -157,8 +157,8 @@ fn tried(cpu: u32) -> Result<(), String> {
     })
 }
 
-/// The probe itself brings it about; when, the trace of an instance of our own tells: while the probe wants the CPU, nothing
-/// but this makes it idle.
+/// The probe itself triggers it. A trace in our own instance shows the time: while the probe needs the CPU, nothing else
+/// makes it idle.
 fn throttled(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     let idles = Traced::begin(
         "sched/sched_switch",

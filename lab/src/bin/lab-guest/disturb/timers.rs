@@ -1,4 +1,4 @@
-//! Timers that sit on the measured CPU because a thread set them there: one alone, and a storm of them.
+//! Timers expire on the measured CPU because a thread set them there: a single one, and a storm.
 
 use super::counted::{INTERRUPTS, each_counted, wait_until};
 use super::{Disturbance, Place, Probe, always, me};
@@ -40,14 +40,14 @@ const TIMER: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// From setting the first one to its end: long enough to be gone from there again. Where it is not, it becomes longer.
+/// Time from setting the first timer to its expiry: long enough to leave the CPU again. It is increased if it was too short.
 const AHEAD_NS: u64 = 3_000_000;
-/// Longer than any way.
+/// Longer than any migration.
 const LONGEST_NS: u64 = 2_000_000_000;
-/// Between two of a storm.
+/// Time between two timers of a storm.
 const STORM_NS: u64 = 100_000;
 
-/// The injector goes there for as long as it takes to set them, and watches from elsewhere how they expire.
+/// The injector runs there only while it sets them, and observes from elsewhere how they expire.
 fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>, String> {
     let mut timers = (0..each)
         .map(|_| timer())
@@ -87,7 +87,7 @@ fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>,
 }
 
 fn timer() -> Result<File, String> {
-    // SAFETY: the descriptor that is made is owned by the file.
+    // SAFETY: the file owns the new descriptor.
     unsafe {
         match libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) {
             -1 => Err(format!("timerfd_create: {}", Error::last_os_error())),

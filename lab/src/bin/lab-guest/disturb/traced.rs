@@ -1,22 +1,22 @@
-//! When the kernel did something of which there is no count: a trace of our own tells, of one event on one CPU.
+//! Finds the times of kernel actions that no counter shows, with our own trace of one event on one CPU.
 
 use super::instance::Instance;
 
-/// The kernel's text has microseconds.
+/// Resolution of the kernel's text: microseconds.
 const MICROSECOND_NS: u64 = 1_000;
 
 /// A trace of one event.
 pub(super) struct Traced {
     instance: Instance,
-    /// `: sched_switch:`, as it stands in each line.
+    /// `: sched_switch:`, as in each line.
     mark: String,
 }
 
 impl Traced {
-    /// Begins to trace that event (`sched/sched_switch`) where its filter holds.
+    /// Starts to trace that event (`sched/sched_switch`) where its filter matches.
     ///
     /// # Errors
-    /// When the kernel does not let us.
+    /// The kernel does not permit it.
     pub(super) fn begin(event: &str, filter: &str) -> Result<Traced, String> {
         let instance = Instance::make()?;
         instance.write("trace_clock", "mono_raw")?;
@@ -29,19 +29,19 @@ impl Traced {
         })
     }
 
-    /// The same for work that begins on a CPU.
+    /// The same for work that starts on a CPU.
     ///
     /// # Errors
-    /// When the kernel does not let us.
+    /// The kernel does not permit it.
     pub(super) fn work(cpu: u32) -> Result<Traced, String> {
         Traced::begin("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
     }
 
-    /// When events came since [`Traced::forget`] whose text has these words, in nanoseconds on `CLOCK_MONOTONIC_RAW` and cut
-    /// to microseconds.
+    /// Times of events since [`Traced::forget`] whose text contains these words, in nanoseconds on `CLOCK_MONOTONIC_RAW`,
+    /// truncated to microseconds.
     ///
     /// # Errors
-    /// When the trace cannot be read.
+    /// The trace cannot be read.
     pub(super) fn times(&self, words: &str) -> Result<Vec<u64>, String> {
         Ok(times(&self.instance.read("trace")?, &self.mark, words).collect())
     }
@@ -49,7 +49,7 @@ impl Traced {
     /// Empties the trace.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// The kernel refuses.
     pub(super) fn forget(&self) -> Result<(), String> {
         self.instance.write("trace", "")
     }

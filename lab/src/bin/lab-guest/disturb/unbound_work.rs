@@ -1,4 +1,4 @@
-//! Work that may run on any CPU and is let run on the measured one only, for as long as it lasts.
+//! Work that may run on any CPU is temporarily restricted to the measured one.
 
 use super::setting::Setting;
 use super::{Disturbance, Place, Probe};
@@ -40,7 +40,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     }
     let _there = Setting::put(CPUMASK, &format!("{:x}", 1_u32 << place.measured))?;
     let (mut master, mut slave) = terminal()?;
-    // A line goes through the kernel's work on its way from one end to the other; reading waits for it.
+    // A line passes through the kernel's work between both ends; reading waits for it.
     place.acts(count, || {
         let failed = |error: Error| format!("a terminal: {error}");
         slave.write_all(b"line\n").map_err(failed)?;
@@ -52,7 +52,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     })
 }
 
-/// Both ends of a new one, of a mount that only this thread sees and that is gone with it: guests may have no `/dev/pts`.
+/// Both ends of a new pseudo-terminal, from a mount that only this thread has: guests may have no `/dev/pts`.
 fn terminal() -> Result<(File, File), String> {
     let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
     // SAFETY: plain calls on strings that end in a zero byte; descriptors that are made here are owned by their files.

@@ -1,4 +1,4 @@
-//! A sibling thread changes mappings: the CPU that runs the same program must forget translations.
+//! A sibling thread changes mappings: the CPU that runs the same program must flush its TLB.
 
 use super::beside::acts_beside;
 use super::counted::{INTERRUPTS, each_counted};
@@ -58,7 +58,7 @@ const fn disturbance(
     }
 }
 
-/// Has a page that is there, and takes it away from both.
+/// Maps a page, and removes it from both TLBs.
 fn with_page(
     place: &mut Place,
     count: usize,
@@ -82,7 +82,7 @@ fn with_page(
             if page == libc::MAP_FAILED {
                 return Err(failed("mmap"));
             }
-            // SAFETY: it is one page and may be written. Without a page there is nothing to forget.
+            // SAFETY: it is one writable page. Without a page there is nothing to flush.
             unsafe { page.cast::<u8>().write_volatile(1) };
             let done = place.act(|| match change(page) {
                 0 => Ok(()),

@@ -1,5 +1,5 @@
-//! The counters of memory that a CPU keeps for itself, and adds to those of the machine every `vm.stat_interval`: a thread that
-//! uses memory there gives its kworker something to add.
+//! The kernel folds per-CPU memory counters into the machine's counters every `vm.stat_interval`: a thread that uses memory
+//! there gives the CPU's kworker something to add.
 
 use super::instance::Instance;
 use super::traced::Traced;
@@ -16,7 +16,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["work"],
         name: &["vmstat_update"],
-        // A timer queues it, by way of the softirq of timers, or at first the kernel's shepherd, in a worker of another CPU.
+        // A timer queues it, through the timer softirq, or at first the kernel's shepherd, in a worker of another CPU.
         culprit: Who::Via(&["TIMER", "kworker/"]),
         callsite: &[],
         told_by: &[],
@@ -24,18 +24,18 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     inject,
 };
 
-/// So many are enough: each takes a second.
+/// Maximum number of acts: each takes a second.
 const MOST: usize = 4;
-/// Looks until one has come: more than two intervals.
+/// Maximum polls for one: more than two intervals.
 const LOOKS: usize = 30;
-/// Between two looks.
+/// Time between two polls.
 const LOOK_NS: u64 = 100_000_000;
 const PAGE: usize = 4_096;
 const PAGES: usize = 64;
-/// What the work takes at least.
+/// Minimum duration of the work.
 const MICROSECOND_NS: u64 = 1_000;
 
-/// When it ran, the trace of an instance of our own tells: nothing counts it.
+/// A trace in our own instance shows when it ran, because no counter does.
 fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     let ran = Traced::work(place.measured)?;
     let mut done = Vec::new();
@@ -64,7 +64,7 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     }
 }
 
-/// Has pages and gives them back.
+/// Allocates pages and frees them.
 fn use_memory() -> Result<(), String> {
     let size = PAGES * PAGE;
     let access = libc::PROT_READ | libc::PROT_WRITE;

@@ -1,4 +1,4 @@
-//! A thread there is woken by one elsewhere: the thread has the CPU, and the other one is to blame.
+//! A thread elsewhere wakes a thread there: the woken thread has the CPU, and the waking one is the culprit.
 
 use super::{Disturbance, Place, Probe, always, preempt, stand};
 use lab::truth::{Expected, Injected, Who};
@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 /// The thread that is woken.
 const WOKEN: &str = "woken";
-/// How long it computes then.
+/// How long it then computes.
 const BUSY_NS: u64 = 20_000;
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {

@@ -1,4 +1,4 @@
-//! Threads on the measured CPU are woken from elsewhere: what is sent there for that, and many at a time.
+//! Wakes threads on the measured CPU from elsewhere: by the interrupt for that, and many at a time.
 
 use super::counted::{INTERRUPTS, count as counted, wait_until};
 use super::{Disturbance, Place, Probe, always, stand};
@@ -13,7 +13,7 @@ pub(super) const RESCHEDULE: Disturbance = Disturbance {
     probe: Probe::Other,
     possible: always,
     expected: Expected {
-        // A CPU that shares no cache is called instead.
+        // A CPU that shares no cache gets a function call instead.
         classes: &["reschedule", "function_call"],
         name: &[],
         culprit: Who::Injector,
@@ -58,7 +58,7 @@ pub(super) const STORM: Disturbance = Disturbance {
     ..RESCHEDULE
 };
 
-/// Name of those who are woken.
+/// Name of the woken threads.
 const SLEEPER: &str = "sleeper";
 
 fn waking(place: &mut Place, count: usize, sleepers: u64) -> Result<Vec<Injected>, String> {

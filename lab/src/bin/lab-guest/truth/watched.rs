@@ -1,4 +1,4 @@
-//! `blame` at work: started, spinning, ended, and what it left in its two files.
+//! Runs `blame`: starts it, waits until it spins, ends it, and reads its two output files.
 
 use crate::disturb::Probe;
 use lab::truth::{Gap, Kprobe, Own};
@@ -10,29 +10,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than any run; it is told to end before.
+/// Longer than any run; it is stopped before.
 const AT_MOST: &str = "3600s";
-/// Until the trace runs, and the probe. An emulated machine takes its time.
+/// Maximum time until the trace and the probe run. An emulated machine is slow.
 const START: Duration = Duration::from_secs(300);
-/// The end of the line by which `blame` says that its window has begun.
+/// The end of the line in which `blame` reports that its window has started.
 const BEGUN: &str = "is watched from now on";
 
 /// `blame` while it watches.
 pub(super) struct Watched {
     child: Option<Child>,
     gaps: PathBuf,
-    /// What it says on standard error.
+    /// Its standard error.
     says: PathBuf,
 }
 
-/// What it said.
+/// Its results.
 pub(super) struct Told {
     pub(super) gaps: Vec<Gap>,
     pub(super) absent: Vec<String>,
-    /// Kprobes that stood in for some of these.
+    /// Kprobes that replaced some of these.
     pub(super) kprobes: Vec<Kprobe>,
     pub(super) lost_events: u64,
-    /// What a program asked itself.
+    /// Kernel entries that the program itself made.
     pub(super) own: Vec<Own>,
 }
 
@@ -111,8 +111,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Ends it and reads what it said. Of the gaps only those that matter are kept: all of them are too many for a small
-    /// machine.
+    /// Stops it and reads its results. Only relevant gaps are kept: all of them are too many for a small machine.
     pub(super) fn end(mut self, matters: impl Fn(&Gap) -> bool) -> Result<Told, String> {
         let answer = self.finish()?;
         let named = |why: String| format!("{}: {why}", self.gaps.display());
@@ -137,7 +136,7 @@ impl Watched {
 
     fn finish(&mut self) -> Result<Value, String> {
         let child = self.child.take().ok_or("it has ended")?;
-        // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
+        // SAFETY: a plain call; the child is not reaped yet, so the PID is still its own.
         unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
         let output = child.wait_with_output().map_err(|error| error.to_string())?;
         let said = self.said();
@@ -158,7 +157,7 @@ impl Drop for Watched {
     }
 }
 
-/// One gap in each line, and in the last one how many are not there.
+/// One gap per line; the last line has the number of omitted gaps.
 fn gaps(text: impl BufRead, matters: impl Fn(&Gap) -> bool) -> Result<Vec<Gap>, String> {
     let mut gaps = Vec::new();
     let mut last = String::new();
@@ -179,12 +178,12 @@ fn gaps(text: impl BufRead, matters: impl Fn(&Gap) -> bool) -> Result<Vec<Gap>, 
     }
 }
 
-/// What a program asked itself on a CPU; nothing where a probe was watched.
+/// The kernel entries of a program itself on a CPU; empty where a probe was watched.
 fn own(cpu: &Value) -> Vec<Own> {
     serde_json::from_value(cpu["own"].clone()).unwrap_or_default()
 }
 
-/// Two runs at a time would disturb each other: waits until this is the only one. Held as long as the file is open.
+/// Two concurrent runs would disturb each other: waits until this is the only one. The lock is held while the file is open.
 pub(super) fn alone() -> Result<File, String> {
     let path = std::env::temp_dir().join("quietcore-truth.lock");
     let failed = |error: std::io::Error| format!("{}: {error}", path.display());

@@ -1,4 +1,5 @@
-//! Conducts a described run: the programs and loads first, then the samplers, the screen meanwhile, the files at the end.
+//! Conducts a described run: starts programs and loads, then the samplers, updates the screen, and writes the files at the
+//! end.
 
 use super::display::Display;
 use super::settle::Settled;
@@ -16,10 +17,10 @@ use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Runs it to its end, and writes everything that was asked for.
+/// Runs the description to its end, and writes all requested files.
 ///
 /// # Errors
-/// A program, a load or the measurement could not be started; a file could not be written at the end.
+/// A program, a load or the measurement could not be started, or a file could not be written at the end.
 pub fn conduct(
     session: &Session,
     described: &Configuration,
@@ -120,7 +121,7 @@ pub fn conduct(
     })
 }
 
-/// What would run, in words.
+/// Describes what would run.
 pub fn intended(described: &Configuration, settled: &Settled) -> String {
     let mut text = String::new();
     for (lane, place) in settled.lanes.iter().zip(&settled.sampler_of) {
@@ -163,7 +164,7 @@ pub fn intended(described: &Configuration, settled: &Settled) -> String {
     text
 }
 
-/// The conductor goes to its CPUs, and its memory stays where that is wanted.
+/// Pins the conductor to its CPUs, and locks its memory where requested.
 fn take_place(described: &Configuration, settled: &Settled) -> Result<(), CommandError> {
     let refused = |what: &str, why: String, next: &str| CommandError::new(Status::Unable, what, why, next);
     if let Some(cpus) = &settled.main {
@@ -188,7 +189,7 @@ fn take_place(described: &Configuration, settled: &Settled) -> Result<(), Comman
     Ok(())
 }
 
-/// A program that cannot be started, with its place in the file.
+/// The error for a program that cannot be started, with its place in the file.
 fn not_started(described: &Configuration, error: MeasureError) -> CommandError {
     let MeasureError::Program { name, what, errno } = error else {
         return error.into();
@@ -228,7 +229,7 @@ fn note(id: &str, level: Level, subject: &str, message: &str) -> Note {
     }
 }
 
-/// What was wrong with the load: then the numbers are of another run than the one that was described.
+/// Problems of the load: the numbers then belong to a different run than the described one.
 fn notes(settled: &Settled, programs: &[ProgramResult], broken: &[LoadKind]) -> Vec<Note> {
     let mut notes = settled.notes.clone();
     for kind in broken {

@@ -1,4 +1,4 @@
-//! The screen while a described run goes on: systress's rows and loads, drawn anew on a terminal.
+//! Draws the screen during a described run: systress's rows and loads, redrawn on a terminal.
 
 use super::settle::Settled;
 use crate::Screen;
@@ -19,14 +19,14 @@ pub struct Display<'a> {
     shown: Option<CpuSet>,
     refresh: Duration,
     drawn: Option<Instant>,
-    /// Lines that stand on the terminal.
+    /// Number of lines that are currently on the terminal.
     lines: usize,
     earlier: Option<BTreeMap<u32, CpuTimes>>,
     first: Option<BTreeMap<u32, CpuTimes>>,
 }
 
 impl<'a> Display<'a> {
-    /// Nothing is drawn yet.
+    /// A screen on which nothing is drawn yet.
     pub fn new(described: &Configuration, settled: &Settled, root: &'a Root) -> Display<'a> {
         let index = |place: &usize| described.samplers.get(*place).map_or(0, |sampler| sampler.index);
         Display {
@@ -42,7 +42,7 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Draws on a terminal, as often as was asked for.
+    /// Draws on a terminal, at the requested interval.
     pub fn draw(&mut self, progress: &Progress, screen: &mut Screen) {
         if progress.phase != Phase::Sampling {
             return;
@@ -76,7 +76,7 @@ impl<'a> Display<'a> {
         self.put(&text, screen);
     }
 
-    /// The last picture: what was measured, and the load over the whole run.
+    /// Draws the final screen: the results, and the load over the whole run.
     pub fn end(&mut self, result: &Measurement, screen: &mut Screen) {
         let last: Vec<Option<u64>> = self.rows.iter().map(|row| row.last_ns).collect();
         self.rows = result

@@ -1,5 +1,4 @@
-//! What a description means on this machine: CPUs, policies and cgroups settled, or refused with the place where they
-//! stand.
+//! Resolves a description on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
 use crate::{CommandError, Status};
@@ -15,28 +14,28 @@ use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a sampler without a life time runs: until it is interrupted, and no longer than a measurement may.
+/// Maximum run time of a sampler without a lifetime: until it is interrupted, within the limit of all measurements.
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
-/// A description, settled.
+/// A resolved description.
 pub struct Settled {
     /// One per sampled CPU, in the order of the file.
     pub lanes: Vec<Lane>,
-    /// Which sampler of the file each lane belongs to.
+    /// The index of each lane's sampler in the file.
     pub sampler_of: Vec<usize>,
     /// Built-in loads with their CPUs.
     pub loads: Vec<(LoadKind, CpuSet)>,
     /// Programs.
     pub orders: Vec<Order>,
-    /// Where the conductor runs.
+    /// The CPUs of the conductor.
     pub main: Option<CpuSet>,
-    /// Whose load is shown.
+    /// The CPUs whose load is shown.
     pub shown: Option<CpuSet>,
-    /// What the reader of the numbers must know before anything ran.
+    /// Remarks that readers of the numbers need, known before the run.
     pub notes: Vec<Note>,
 }
 
-/// Settles it.
+/// Resolves a description.
 ///
 /// # Errors
 /// The first thing that this machine cannot do, with its place in the file.
@@ -82,7 +81,7 @@ pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Resu
     Ok(settled)
 }
 
-/// A place that is wrong, as an error of the verb.
+/// Converts an error at a place in the file into an error of the verb.
 pub fn refused(file: &Path, error: &ConfigurationError) -> CommandError {
     CommandError::usage(
         format!("{} describes no run", file.display()),
@@ -108,7 +107,7 @@ impl Settled {
     }
 }
 
-/// Where things stand, and on which machine.
+/// The description file and the machine, for errors with a place.
 struct Place<'a> {
     file: &'a Path,
     machine: &'a Machine,
@@ -228,7 +227,7 @@ impl Place<'_> {
         })
     }
 
-    /// The file by which a process gets into a cgroup of the cpuset hierarchy.
+    /// The file that adds a process to a cgroup of the cpuset hierarchy.
     fn door(&self, cgroup: &Written<String>) -> Result<String, CommandError> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
             CommandError::new(

@@ -1,4 +1,4 @@
-//! The file of one sampler's statistics, in the format that was asked for.
+//! Writes the file of one sampler's statistics in the requested format.
 
 use crate::{CommandError, Status};
 use measure::Measurement;
@@ -6,7 +6,7 @@ use measure::configuration::Sampler;
 use root::output;
 use std::path::Path;
 
-/// Writes what the threads of one sampler have found.
+/// Writes the results of the threads of one sampler.
 ///
 /// # Errors
 /// A format that does not exist, or a file that cannot be written.
@@ -42,7 +42,7 @@ pub fn write(
     })
 }
 
-/// The formats that there are.
+/// The supported formats.
 pub fn names() -> Vec<&'static str> {
     let foreign = formats::writers().map(|format| format.name);
     std::iter::once("json").chain(foreign).collect()

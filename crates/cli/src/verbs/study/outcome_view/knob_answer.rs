@@ -1,4 +1,4 @@
-//! What the results of a study about knobs show, as text and as JSON.
+//! Prints the results of a study about knobs, as text and as JSON.
 
 use super::{CellJson, cells};
 use crate::Screen;
@@ -19,7 +19,7 @@ struct Report<'a> {
     knobs: &'a [KnobAnswer<'a>],
 }
 
-/// What the results of such a study show.
+/// Evaluates the results of such a study.
 pub fn answer(outcome: &Outcome, screen: &mut Screen) {
     let (study, results) = (outcome.study(), &outcome.results);
     let answers = knob_answers(&study.which_knob, &mut |[without, with]| {

@@ -1,4 +1,4 @@
-//! A question to `blame`, which runs as a process of its own: it has a probe, a tracer and their end to look after.
+//! Runs `blame` as a separate process for the view, because it must clean up its own probe and tracer.
 
 use machine::CpuId;
 use root::{ProcessGroup, process};
@@ -6,10 +6,10 @@ use std::io::Read as _;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
-/// How long it looks, in seconds.
+/// How long it measures, in seconds.
 const SECONDS: u32 = 5;
 
-/// A question that is being answered.
+/// A running `blame`.
 pub struct Answer {
     cpu: CpuId,
     blame: ProcessGroup,
@@ -17,10 +17,10 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Asks who interrupts a CPU.
+    /// Starts `blame` for a CPU.
     ///
     /// # Errors
-    /// A process that could not be made.
+    /// The process could not be created.
     pub fn ask(cpu: CpuId) -> std::io::Result<Answer> {
         let (mut out, end) = std::io::pipe()?;
         let blame = ProcessGroup::start(
@@ -41,14 +41,14 @@ impl Answer {
         let (tell, said) = channel();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What came before an error is shown.
+            // Output before an error is shown.
             let _ = out.read_to_end(&mut bytes);
             let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
         });
         Ok(Answer { cpu, blame, said })
     }
 
-    /// What to say while it looks.
+    /// The text to show while it measures.
     pub fn promise(&self) -> String {
         format!(
             "blame looks at CPU {} for {SECONDS} s; its answer comes by itself",
@@ -61,15 +61,15 @@ impl Answer {
         format!("blame --cpus {} --for {SECONDS}s", self.cpu.0)
     }
 
-    /// What it said, when it has ended.
+    /// Its output, once it has ended.
     pub fn text(&mut self) -> Option<String> {
         let text = self.said.try_recv().ok()?;
-        // It has closed its output, so it ends now.
+        // It has closed its output, so it is about to exit.
         let _ = self.blame.leader().wait();
         Some(text)
     }
 
-    /// Ends it; it takes its tracer down itself.
+    /// Stops it; it removes its tracer itself.
     pub fn give_up(mut self) {
         process::send(self.blame.leader().id(), libc::SIGTERM);
         let _ = self.blame.leader().wait();
