@@ -75,7 +75,7 @@ impl<'a> Watch<'a> {
         }
         if !matches!(self.ready.root.kind(&self.ready.partition.path), Ok(Some(_))) {
             // The partition was undone, so its pins are not applied again.
-            session.note("note: the partition was taken back; threads are no longer pinned\n");
+            session.note("note: the partition was undone; threads are no longer pinned\n");
             self.over = true;
             return;
         }

@@ -339,7 +339,7 @@ fn the_number_of_lines_is_bounded() {
     assert!(text.contains("level=\"warning\"} 1000\n"));
 }
 
-/// The rule of `check`: a CPU that nothing isolates is not isolated, whoever wants it.
+/// The rule of `check`: a CPU that nothing isolates is not isolated, whatever is intended.
 #[test]
 fn a_cpu_that_nothing_isolates_is_no_isolated_cpu() {
     let mut known = known(CpuSet::range(3, 3));
