@@ -6,7 +6,9 @@ use machine::{CoreKind, CpuSet, Machine};
 use plan::declared::{BootPart, ComesBack, CpuWish, Declaration};
 use plan::{Intent, PartitionName, Plan, Profile, Shape};
 use session::Session;
+use session::declared::{self, DeclaredFile};
 use session::isolation::settle;
+use std::path::Path;
 
 /// The wanted partition.
 #[derive(Args, Clone, Debug)]
@@ -107,6 +109,41 @@ impl Wanted {
             && !self.spread
             && !self.threaded
             && !self.pack
+    }
+
+    /// The declared partitions, where the arguments request them: no arguments, or only a name.
+    ///
+    /// # Errors
+    /// The file cannot be used, or was named together with CPUs.
+    pub fn declared(
+        &self,
+        session: &Session,
+        named: Option<&Path>,
+    ) -> Result<Option<DeclaredFile>, CommandError> {
+        if !self.is_only_a_name() {
+            return match named {
+                None => Ok(None),
+                Some(_) => Err(CommandError::usage(
+                    "the file says what is wanted",
+                    "--config was given together with a partition in words",
+                    "leave one of them out, or add the partition to the file with --save",
+                )),
+            };
+        }
+        let Some(file) = declared::read(session, named)? else {
+            return Ok(None);
+        };
+        let Some(name) = &self.partition else {
+            return Ok(Some(file));
+        };
+        match (file.only(name), named) {
+            (None, Some(path)) => Err(CommandError::usage(
+                format!("{}: declares no partition {}", path.display(), report::safe(name)),
+                "no table [[partition]] there has this name",
+                "leave --partition out for all that it declares",
+            )),
+            (only, _) => Ok(only),
+        }
     }
 
     /// Converts the options into a declaration.

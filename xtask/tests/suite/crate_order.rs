@@ -1,6 +1,6 @@
 //! Crates use only crates below them.
 
-use crate::support::{none, top};
+use crate::support::{none, sources, top};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
@@ -58,4 +58,54 @@ fn crates_use_only_what_is_below_them() {
     let upward = "[dependencies]\nmachine.workspace = true\napply = { workspace = true }\n[dev-dependencies]\ncli = 1\n";
     assert_eq!(wrong_arrows("plan", upward), ["plan uses apply"]);
     assert_eq!(wrong_arrows("unheard", ""), ["unheard has no place in ORDER"]);
+}
+
+/// Where the commands are, a file and perhaps a folder for each.
+const COMMANDS: &str = "crates/cli/src/verbs/";
+
+/// Commands that use another one.
+fn commands_across(files: &[(String, String)]) -> Vec<String> {
+    let command = |path: &str| {
+        let name = path.strip_prefix(COMMANDS)?.split(['/', '.']).next()?;
+        Some(name.to_owned())
+    };
+    let mut names: Vec<String> = files.iter().filter_map(|(path, _)| command(path)).collect();
+    names.sort();
+    names.dedup();
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let Some(own) = command(path) else { continue };
+        let is_top = !path.trim_start_matches(COMMANDS).contains('/');
+        for other in names.iter().filter(|name| **name != own) {
+            let above = format!("super::{other}::");
+            if text.contains(&format!("verbs::{other}::")) || (is_top && text.contains(&above)) {
+                found.push(format!("{path} uses {other}"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn no_command_uses_another() {
+    none(
+        &commands_across(&sources("crates/cli/src/verbs")),
+        "what two commands share belongs to a library, or beside the commands",
+    );
+    let file = |name: &str, text: &str| (format!("{COMMANDS}{name}"), text.to_owned());
+    let broken = [
+        file("apply.rs", "use super::undo::Args;\n"),
+        file("undo.rs", "use super::Screen;\n"),
+        file(
+            "undo/traces.rs",
+            "crate::verbs::apply::reload();\nsuper::apply::x();\n",
+        ),
+    ];
+    assert_eq!(
+        commands_across(&broken),
+        [
+            format!("{COMMANDS}apply.rs uses undo"),
+            format!("{COMMANDS}undo/traces.rs uses apply"),
+        ]
+    );
 }

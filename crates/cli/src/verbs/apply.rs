@@ -16,12 +16,12 @@ use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
-use session::declared::{self, DeclaredFile};
+use session::declared;
 use session::entries::EntryJson;
 use session::isolation::plan_on;
 use session::resize;
 use session::{ChangeLock, Session};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use terminal::Form;
 use verify::boot_verdict::{boot_findings, boot_status};
@@ -98,45 +98,10 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return boot::run(args, session, screen);
     }
     let alone = args.save || args.resize;
-    if !alone && let Some(file) = declared_by(session, &args.wanted, args.config.as_deref())? {
+    if !alone && let Some(file) = args.wanted.declared(session, args.config.as_deref())? {
         return many::run(session, &file, args, screen);
     }
     one(session, args, screen)
-}
-
-/// The declared partitions, where the arguments request them: no arguments, or only a name.
-///
-/// # Errors
-/// The file cannot be used, or was named together with CPUs.
-pub fn declared_by(
-    session: &Session,
-    wanted: &Wanted,
-    named: Option<&Path>,
-) -> Result<Option<DeclaredFile>, CommandError> {
-    if !wanted.is_only_a_name() {
-        return match named {
-            None => Ok(None),
-            Some(_) => Err(CommandError::usage(
-                "the file says what is wanted",
-                "--config was given together with a partition in words",
-                "leave one of them out, or add the partition to the file with --save",
-            )),
-        };
-    }
-    let Some(file) = declared::read(session, named)? else {
-        return Ok(None);
-    };
-    let Some(name) = &wanted.partition else {
-        return Ok(Some(file));
-    };
-    match (file.only(name), named) {
-        (None, Some(path)) => Err(CommandError::usage(
-            format!("{}: declares no partition {}", path.display(), report::safe(name)),
-            "no table [[partition]] there has this name",
-            "leave --partition out for all that it declares",
-        )),
-        (only, _) => Ok(only),
-    }
 }
 
 fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {

@@ -47,7 +47,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         Volume::Verbose => Length::Whole,
         _ => Length::Short,
     };
-    let declared = super::apply::declared_by(session, &args.wanted, args.config.as_deref())?;
+    let declared = args.wanted.declared(session, args.config.as_deref())?;
     let mut plans = match &declared {
         Some(file) => file.foresee(session, &machine)?,
         None => vec![args.wanted.plan(session, &machine)?],
