@@ -25,17 +25,8 @@ impl CpuAnswer {
         ];
         for (class, name, count, total_ns) in rows.into_iter().filter(|(_, _, count, ns)| count + ns > 0) {
             self.interruptions.push(Interruption {
-                class,
-                name: name.to_owned(),
-                count,
                 total_ns,
-                max_ns: 0,
-                transition_ns: 0,
-                culprit: None,
-                confidence: Confidence::Counted,
-                fix: String::new(),
-                why: String::new(),
-                subject: Subject::None,
+                ..counted_row(class, name.to_owned(), count)
             });
         }
         self.sort();
@@ -52,21 +43,27 @@ impl CpuAnswer {
                 (false, Some(_)) => counted.what.clone(),
                 (_, None) => counted.name.clone(),
             };
-            self.interruptions.push(Interruption {
-                class: counted.class,
-                name,
-                count: counted.count,
-                total_ns: 0,
-                max_ns: 0,
-                transition_ns: 0,
-                culprit: None,
-                confidence: Confidence::Counted,
-                fix: String::new(),
-                why: String::new(),
-                subject: Subject::default(),
-            });
+            self.interruptions
+                .push(counted_row(counted.class, name, counted.count));
         }
         self.interruptions
             .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    }
+}
+
+/// A row of a counter: a count, and no time.
+fn counted_row(class: Class, name: String, count: u64) -> Interruption {
+    Interruption {
+        class,
+        name,
+        count,
+        total_ns: 0,
+        max_ns: 0,
+        transition_ns: 0,
+        culprit: None,
+        confidence: Confidence::Counted,
+        fix: String::new(),
+        why: String::new(),
+        subject: Subject::None,
     }
 }

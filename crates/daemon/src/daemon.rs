@@ -134,7 +134,7 @@ impl<'s> Daemon<'s> {
             None,
         )?;
         daemon.say(Line::new(seconds_now(), "started", daemon.opening(&looked)));
-        daemon.outlets.begun()?;
+        daemon.outlets.check_first_write()?;
         daemon.let_go();
         let missing = daemon.sources.missing();
         for line in missing {

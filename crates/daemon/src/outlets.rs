@@ -50,7 +50,7 @@ impl Outlets {
     ///
     /// # Errors
     /// Any other error of that write.
-    pub fn begun(&self) -> Result<(), Failure> {
+    pub fn check_first_write(&self) -> Result<(), Failure> {
         let is_full = |error: &&RootError| matches!(error.errno(), Some(libc::ENOSPC | libc::EDQUOT));
         match self.error.as_ref().filter(|error| !is_full(error)) {
             None => Ok(()),
@@ -194,12 +194,12 @@ mod tests {
         let mut outlets = Outlets::new(dir.path());
         outlets.place().unwrap();
         outlets.say(&line, false);
-        let error = outlets.begun().unwrap_err();
+        let error = outlets.check_first_write().unwrap_err();
         assert_eq!(error.status, Status::Unable, "{error:?}");
         let mut full = Outlets::new(Path::new("/dev/full"));
         full.place().unwrap();
         full.say(&line, false);
-        full.begun().unwrap();
+        full.check_first_write().unwrap();
         assert!(full.trouble().is_some_and(|told| told.ends_with("1 lines lost")));
         let error = Outlets::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
         assert!(error.why.starts_with("there is no folder "), "{}", error.why);
@@ -207,7 +207,7 @@ mod tests {
         let mut outlets = Outlets::new(&dir.path().join("y.jsonl"));
         outlets.place().unwrap();
         outlets.say(&line, false);
-        outlets.begun().unwrap();
+        outlets.check_first_write().unwrap();
     }
 
     #[test]

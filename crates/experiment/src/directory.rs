@@ -58,7 +58,7 @@ impl Directory {
     /// # Errors
     /// As [`Directory::open`].
     pub fn of(path: &Path, study: &Study, bytes: &[u8], record: Record) -> Result<Directory, Failure> {
-        let there = begun(path, study, bytes)?;
+        let there = started_record(path, study, bytes)?;
         let directory = Directory {
             path: path.to_owned(),
             study: study.clone(),
@@ -282,7 +282,7 @@ impl Directory {
 ///
 /// # Errors
 /// The directory belongs to something else, which the error names.
-pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, Failure> {
+pub fn started_record(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, Failure> {
     let toml = path.join("study.toml");
     if path.join(RECORD).exists() {
         same_text(

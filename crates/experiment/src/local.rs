@@ -107,7 +107,7 @@ fn go_on(
     session.note(&forecast.notes_text());
     let mut record = record(&forecast);
     if reboots::under_way(session)?.is_some()
-        && let Some(former) = directory::begun(out, &forecast.study, &forecast.bytes)?
+        && let Some(former) = directory::started_record(out, &forecast.study, &forecast.bytes)?
     {
         // The running kernel may be the wrong one, which every boot checks: the record keeps the first one.
         record.kernel = former.kernel;

@@ -107,7 +107,7 @@ pub(crate) fn go_on(
     let line = running_line(session);
     loop {
         let Some(under_way) = under_way(session)?.filter(|under_way| under_way.out == out) else {
-            session.note("somebody has ended the study; its results stay\n");
+            session.note("the study was ended by another command; its results stay\n");
             return Ok(Status::Failed);
         };
         let here = Here {

@@ -107,7 +107,7 @@ pub fn carry_out(
 ) -> Result<Status, Failure> {
     let (study, bytes, out) = (run.study.study(), run.study.bytes(), run.out);
     refuse_boots(study, run.consent)?;
-    let record = directory::begun(out, study, bytes)?;
+    let record = directory::started_record(out, study, bytes)?;
     let mut note = remembered(out, options, record.is_some())?;
     let directory = match record {
         Some(record) => Some(Directory::of(out, study, bytes, record)?),
@@ -213,7 +213,7 @@ fn remembered(out: &Path, options: &BoardOptions, has_record: bool) -> Result<No
         Some(note) if note.name.is_some() && note.above != options.above => Err(Failure::usage(
             "the study is in another directory there",
             format!(
-                "it was begun in {}",
+                "it was started in {}",
                 report::safe(note.above.as_deref().unwrap_or("~"))
             ),
             "say --there as it was said then",

@@ -129,7 +129,7 @@ fn words_that_do_not_come_from_the_settings_are_no_disagreement() {
             "the running kernel was started with words that none of the boot files has, so the next boot is without them: isolcpus=2"
         ]
     );
-    // A script of the distribution that somebody changed.
+    // A script of the distribution that the administrator changed.
     let script = "#!/bin/sh\n  linux ${rel_dirname}/${basename} root=${device} ro ${args} panic=-1\n";
     let changes = [
         ("/etc/grub.d/10_linux", "", script),
