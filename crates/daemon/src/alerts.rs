@@ -1,11 +1,12 @@
 //! Runs commands for findings: a few at once, for a limited time, together with all processes that they start. Their outcome
 //! is reported and changes nothing else.
 
-use root::{ProcessGroup, Progress};
+use root::ProcessGroup;
 use std::collections::VecDeque;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use watch::drift::Interval;
 
 /// The maximum number of concurrent commands.
 const AT_ONCE: usize = 4;
@@ -16,12 +17,23 @@ const WAITING: usize = 64;
 /// The time limit of a command.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The running commands and the queue.
-#[derive(Default)]
+/// The running commands, each with its start, and the queue.
 pub struct Alerts {
-    running: Vec<(ProcessGroup, Instant)>,
+    running: Vec<(ProcessGroup, Duration)>,
     waiting: VecDeque<(Vec<String>, Vec<u8>)>,
     left_out: u64,
+    searches: Interval,
+}
+
+impl Default for Alerts {
+    fn default() -> Alerts {
+        Alerts {
+            running: Vec::new(),
+            waiting: VecDeque::new(),
+            left_out: 0,
+            searches: Interval::LEFT_BEHIND,
+        }
+    }
 }
 
 impl Alerts {
@@ -43,35 +55,14 @@ impl Alerts {
     }
 
     /// Starts queued commands and kills those over the limit. Returns messages about them.
-    pub fn tend(&mut self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut running = Vec::new();
-        for (group, start) in std::mem::take(&mut self.running) {
-            let progress = group.progress();
-            if progress != Progress::Ended && start.elapsed() < LIMIT {
-                running.push((group, start));
-                continue;
-            }
-            let limit = LIMIT.as_secs();
-            match (progress, group.end()) {
-                (_, Err(error)) => lines.push(format!("the command cannot be waited for: {error}")),
-                (Progress::Runs, _) => {
-                    lines.push(format!("the command took more than {limit} s and was ended"));
-                }
-                (Progress::LeftBehind, _) => lines.push(format!(
-                    "the command left processes behind, which were ended after {limit} s"
-                )),
-                (Progress::Ended, Ok(status)) if status.success() => {}
-                (Progress::Ended, Ok(status)) => lines.push(format!("the command ended with {status}")),
-            }
-        }
-        self.running = running;
+    pub fn tend(&mut self, now: Duration, cpu_time: impl Fn() -> Duration) -> Vec<String> {
+        let mut lines = self.reap(now, cpu_time);
         while self.running.len() < AT_ONCE {
             let Some((command, line)) = self.waiting.pop_front() else {
                 break;
             };
             match start(&command, &line) {
-                Ok(group) => self.running.push((group, Instant::now())),
+                Ok(group) => self.running.push((group, now)),
                 Err(error) => {
                     let program = command.first().map_or("", String::as_str);
                     lines.push(format!("{}: {error}", report::safe(program)));
@@ -82,6 +73,44 @@ impl Alerts {
             lines.push(format!("{} alerts were left out: too many waited", self.left_out));
             self.left_out = 0;
         }
+        lines
+    }
+
+    /// Ends the commands that are over, and those over the limit. An ended command stays until a search finds none of its
+    /// processes; searches have their own interval, because one reads every process of the machine.
+    fn reap(&mut self, now: Duration, cpu_time: impl Fn() -> Duration) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut running = Vec::new();
+        let (may_search, before) = (self.searches.due() <= now, cpu_time());
+        let mut has_searched = false;
+        let limit = LIMIT.as_secs();
+        for (group, start) in std::mem::take(&mut self.running) {
+            let is_late = now.saturating_sub(start) >= LIMIT;
+            let (is_running, mut is_over) = (group.is_running(), false);
+            if !is_running && (may_search || is_late) {
+                has_searched = true;
+                is_over = !group.has_others();
+            }
+            if !is_over && !is_late {
+                running.push((group, start));
+                continue;
+            }
+            match group.end() {
+                Err(error) => lines.push(format!("the command cannot be waited for: {error}")),
+                Ok(_) if is_running => {
+                    lines.push(format!("the command took more than {limit} s and was ended"));
+                }
+                Ok(_) if !is_over => lines.push(format!(
+                    "the command left processes behind, which were ended after {limit} s"
+                )),
+                Ok(status) if status.success() => {}
+                Ok(status) => lines.push(format!("the command ended with {status}")),
+            }
+        }
+        if has_searched {
+            self.searches.done(now, cpu_time().saturating_sub(before));
+        }
+        self.running = running;
         lines
     }
 
@@ -117,8 +146,9 @@ mod tests {
 
     fn settle(alerts: &mut Alerts) -> (Vec<String>, usize) {
         let (mut lines, mut most) = (Vec::new(), 0);
-        for _ in 0..2_000 {
-            lines.extend(alerts.tend());
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_secs(60) {
+            lines.extend(alerts.tend(begun.elapsed(), || Duration::ZERO));
             most = most.max(alerts.running.len());
             if !alerts.is_busy() {
                 break;
@@ -168,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_of_a_command_is_only_told() {
+    fn the_outcome_of_a_command_is_only_reported() {
         let mut alerts = Alerts::default();
         alerts.add(&["/no/such/program".to_owned()], b"x\n");
         alerts.add(&["/bin/false".to_owned()], b"x\n");
@@ -180,5 +210,41 @@ mod tests {
             lines.iter().any(|line| line.starts_with("/no/such/program: ")),
             "{lines:?}"
         );
+    }
+
+    /// A search reads every process of the machine, so while a command's processes remain, searches keep their interval.
+    #[test]
+    fn searches_for_left_processes_keep_their_interval() {
+        let mut alerts = Alerts::default();
+        alerts.add(
+            &["/bin/sh", "-c", "sleep 600 & exit 0"].map(str::to_owned),
+            b"x\n",
+        );
+        let clock = std::cell::Cell::new(Duration::ZERO);
+        let cpu_time = || clock.replace(clock.get() + Duration::from_millis(10));
+        let second = Duration::from_secs(1);
+        assert!(alerts.tend(second, cpu_time).is_empty());
+        let begun = std::time::Instant::now();
+        while alerts.running.iter().any(|(group, _)| group.is_running()) {
+            assert!(begun.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(alerts.tend(2 * second, cpu_time).is_empty());
+        let due = alerts.searches.due();
+        assert_eq!(
+            due,
+            4 * second,
+            "10 ms of CPU time: the next search is two seconds later"
+        );
+        assert!(alerts.tend(3 * second, cpu_time).is_empty());
+        assert_eq!(alerts.searches.due(), due, "no search");
+        assert!(alerts.tend(4 * second, cpu_time).is_empty());
+        assert_eq!(alerts.searches.due(), 6 * second, "one search");
+        let lines = alerts.tend(31 * second, cpu_time);
+        assert_eq!(
+            lines,
+            ["the command left processes behind, which were ended after 30 s"]
+        );
+        assert!(!alerts.is_busy());
     }
 }

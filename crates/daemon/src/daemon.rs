@@ -202,7 +202,12 @@ impl<'s> Daemon<'s> {
                 self.ask();
             }
             let asked = cpu_time();
-            for line in self.alerts.tend().into_iter().chain(self.posts.tend()) {
+            for line in self
+                .alerts
+                .tend(self.now(), cpu_time)
+                .into_iter()
+                .chain(self.posts.tend())
+            {
                 self.say(Line::new(seconds_now(), "alert", line));
             }
             self.tell_outlets();

@@ -49,7 +49,7 @@ pub use failure::{Failure, Status};
 pub use live::Live;
 pub use ownership::{Ownership, changeable_by_others};
 pub use place::Place;
-pub use process_group::{ProcessGroup, Progress};
+pub use process_group::ProcessGroup;
 pub use spinner::Spinner;
 pub use standing::{Content, Renames, Standing};
 pub use tracefs::Tracefs;

@@ -12,17 +12,6 @@ pub struct ProcessGroup {
     leader: Child,
 }
 
-/// The state of the group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// The program runs.
-    Runs,
-    /// The program has ended, but processes that it started have not.
-    LeftBehind,
-    /// All its processes have ended.
-    Ended,
-}
-
 impl ProcessGroup {
     /// Starts the program. `Command` passes on the signals that this process blocks.
     ///
@@ -42,18 +31,26 @@ impl ProcessGroup {
         &mut self.leader
     }
 
-    /// The state of the group. Never blocks.
+    /// Whether the program still runs. One system call that never blocks.
     #[must_use]
-    pub fn progress(&self) -> Progress {
+    pub fn is_running(&self) -> bool {
         let ask = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let runs = self
-            .id()
-            .is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), ask), Ok(None)));
-        match (runs, self.has_others()) {
-            (true, _) => Progress::Runs,
-            (false, true) => Progress::LeftBehind,
-            (false, false) => Progress::Ended,
-        }
+        self.id()
+            .is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), ask), Ok(None)))
+    }
+
+    /// Whether other processes of the group run. Reads every process of the machine, because the kernel counts the ended
+    /// leader as a member until it is reaped.
+    #[must_use]
+    pub fn has_others(&self) -> bool {
+        let own = self.leader.id();
+        let is_in_group = |pid: u32| {
+            let stat = std::fs::read(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| group_of(&stat) == Some(own))
+        };
+        process::numbers("/proc")
+            .into_iter()
+            .any(|pid| pid != own && is_in_group(pid))
     }
 
     /// Kills the remaining processes, and returns how the program ended.
@@ -70,18 +67,6 @@ impl ProcessGroup {
 
     fn id(&self) -> Option<Pid> {
         i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw)
-    }
-
-    /// Whether another process of the group is running.
-    fn has_others(&self) -> bool {
-        let own = self.leader.id();
-        let is_in_group = |pid: u32| {
-            let stat = std::fs::read(format!("/proc/{pid}/stat"));
-            stat.is_ok_and(|stat| group_of(&stat) == Some(own))
-        };
-        process::numbers("/proc")
-            .into_iter()
-            .any(|pid| pid != own && is_in_group(pid))
     }
 }
 
@@ -104,14 +89,11 @@ mod tests {
         ProcessGroup::start(Command::new("sh").args(["-c", line])).unwrap()
     }
 
-    fn until(group: &ProcessGroup, wanted: Progress) {
+    /// Waits until the program has ended.
+    fn until_ended(group: &ProcessGroup) {
         let start = Instant::now();
-        while group.progress() != wanted {
-            assert!(
-                start.elapsed() < Duration::from_secs(60),
-                "{:?}",
-                group.progress()
-            );
+        while group.is_running() {
+            assert!(start.elapsed() < Duration::from_secs(60), "it still runs");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -121,7 +103,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("pid");
         let group = start(&format!("sleep 600 & echo $! >{}; exit 3", file.display()));
-        until(&group, Progress::LeftBehind);
+        until_ended(&group);
+        assert!(group.has_others());
         let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         assert_eq!(group.end().unwrap().code(), Some(3), "the program's own end");
         let stat = format!("/proc/{pid}/stat");
@@ -136,11 +119,12 @@ mod tests {
     #[test]
     fn a_program_that_leaves_nothing_has_ended() {
         let group = start("exit 0");
-        until(&group, Progress::Ended);
-        assert_eq!(group.progress(), Progress::Ended, "asking takes nothing away");
+        until_ended(&group);
+        assert!(!group.is_running(), "reading the state reaps nothing");
+        assert!(!group.has_others());
         assert!(group.end().unwrap().success());
         let group = start("exec sleep 600");
-        assert_eq!(group.progress(), Progress::Runs);
+        assert!(group.is_running());
         assert!(!group.end().unwrap().success());
     }
 

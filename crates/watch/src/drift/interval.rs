@@ -24,6 +24,8 @@ impl Interval {
     pub const PROCESSES: Interval = Interval::new(9, Duration::from_millis(100), Duration::from_secs(2));
     /// Reading which process wrote which kernel file: any user may write some of them without limit.
     pub const WRITES: Interval = Interval::new(20, Duration::from_millis(1), Duration::from_secs(2));
+    /// Reading all processes to find those that an alert's command left behind.
+    pub const LEFT_BEHIND: Interval = Interval::new(200, Duration::from_millis(100), Duration::from_secs(5));
     /// Checks after events: at most a second after the last one, whatever its cost ...
     pub const QUESTIONS: Interval = Interval::new(4, Duration::from_millis(100), Duration::from_secs(1));
     /// ... and the interval while the token bucket is empty.

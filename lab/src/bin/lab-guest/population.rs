@@ -96,6 +96,9 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     let stop = Path::new(stop).to_owned();
     let blows = move || Instant::now() < until && !stop.exists();
     let chain_blows = blows.clone();
+    // SAFETY: ignoring the signal makes the kernel reap children by itself. Set before the first fork: a child that exits
+    // earlier stays a zombie for the whole storm.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     child(move || {
         call_myself("lab chain");
         let_go_of_output();
@@ -104,8 +107,6 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
             fork_and_exit();
         }
     })?;
-    // SAFETY: ignoring the signal makes the kernel reap children by itself.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let mut born = 0_u32;
     while blows() {
         child(move || {
