@@ -96,13 +96,10 @@ fn denied(machine: &Machine) -> Option<String> {
 fn unseen(evidence: &Evidence, intention: &Intention) -> Vec<String> {
     let machine = evidence.machine;
     let mut unseen = intention.unseen.clone();
-    match &machine.tasks {
-        None => unseen.push("the machine shows no tasks".to_owned()),
-        // Every process namespace has one, and a mount with `hidepid=` shows it only to root.
-        Some(tasks) if !machine.is_captured() && !tasks.iter().any(|task| task.key.tid == 1) => {
-            unseen.push("/proc hides the tasks of other users (hidepid)".to_owned());
-        }
-        Some(_) => {}
+    if machine.task_count().is_none() {
+        unseen.push("the machine shows no tasks".to_owned());
+    } else if !machine.is_captured() && machine.hides_tasks() {
+        unseen.push("/proc hides the tasks of other users (hidepid)".to_owned());
     }
     unseen.extend(denied(machine));
     if machine.interrupts.is_none() {

@@ -57,7 +57,7 @@ impl Forecast {
     /// Invalid CPUs and policies, and partitions in the way.
     pub fn unchecked(session: &Session, written: StudyFile, file: &Path) -> Result<Forecast, Failure> {
         let root = session.root();
-        let machine = session.machine().with_tasks_and_interrupts(root);
+        let machine = session.machine().for_plan(root);
         let cpus = existing_cpus(&written.study.cpus.text, &machine)
             .map_err(|error| written.at_cpus(file, error))?;
         let offline = cpus.minus(&machine.topology.online);

@@ -197,7 +197,7 @@ impl Isolated {
         let root = session.root();
         let changing = session.lock()?;
         session.refresh();
-        let machine = session.machine().with_tasks_and_interrupts(root);
+        let machine = session.machine().for_plan(root);
         let intent = with_cpus(session, intent, &forecast.cpus);
         let plan = plan_on(session, &machine, &intent)?;
         if !forecast.study.which_knob.is_empty() {

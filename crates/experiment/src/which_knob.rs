@@ -81,7 +81,7 @@ fn full_plan(options: &WhichKnobOptions) -> Result<Intent, Failure> {
 /// The study on the current machine.
 fn forecast(session: &Session, options: &WhichKnobOptions, full: &Intent) -> Result<Forecast, Failure> {
     let root = session.root();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     let cpus = existing_cpus(&options.experiment.cpus, &machine)?;
     refuse_neighbours(session, &cpus)?;
     let plan = plan_on(session, &machine, &with_cpus(session, full, &cpus))?;

@@ -38,7 +38,7 @@ pub use kernel::{Kernel, Preemption};
 pub use model::Machine;
 pub use reading::Unreadable;
 pub use settings::Settings;
-pub use tasks::{Policy, Task, TaskKey, parse_stat, parse_status_allowed};
+pub use tasks::{MaskCount, Policy, Task, TaskKey, parse_stat, parse_status_allowed};
 pub use time::{duration_text, nanoseconds, parse_duration, utc_text};
 pub use topology::{Cache, CacheKind, CoreKind, Cpu, Group, Node, Topology};
 pub use units::{CpuId, Nanos};

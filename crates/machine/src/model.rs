@@ -3,9 +3,11 @@
 use crate::irqbalance::{ConfiguredBan, Unjudged};
 use crate::neighbours::{CpuManager, Tuned};
 use crate::reading::{Reader, Unreadable};
-use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
+use crate::tasks::{MaskCount, TasksOn};
+use crate::{Cgroups, CpuSet, Interrupt, Isolation, Kernel, Task, Topology, Version};
 use crate::{cgroups, interrupts, irqbalance, isolation, kernel, neighbours, tasks, topology};
 use root::{Origin, Root};
+use std::borrow::Cow;
 
 /// A machine as read from a [`root::Root`].
 #[derive(Clone, Debug)]
@@ -34,6 +36,10 @@ pub struct Machine {
     pub tasks: Option<Vec<Task>>,
     /// Kernel threads and the daemons that isolation must work with, if not every thread was requested.
     pub attendants: Option<Vec<Task>>,
+    /// The masks of all tasks, if not every task was requested.
+    pub mask_counts: Option<Vec<MaskCount>>,
+    /// The tasks on some CPUs, if not every task was requested.
+    pub tasks_on: Option<TasksOn>,
     /// Every numbered interrupt; `None` until requested, or unknown.
     pub interrupts: Option<Vec<Interrupt>>,
     /// What exists but could not be read, so that no command mistakes it for absent.
@@ -64,6 +70,8 @@ impl Machine {
             cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
             attendants: None,
+            mask_counts: None,
+            tasks_on: None,
             interrupts: None,
             unreadable: reader.into_unreadable(),
         }
@@ -94,6 +102,91 @@ impl Machine {
         self
     }
 
+    /// Adds what a plan needs: how many tasks have which mask, the threads that it mentions, and every numbered interrupt.
+    #[must_use]
+    pub fn for_plan(self, root: &Root) -> Machine {
+        let mut machine = self.with_attendants(root).with_interrupts(root);
+        if machine.tasks.is_none() && machine.has_all_cpus_online() {
+            machine.mask_counts = machine
+                .task_lists()
+                .and_then(|lists| tasks::read_mask_counts(root, lists));
+        }
+        if machine.tasks.is_none() && machine.mask_counts.is_none() {
+            return machine.with_tasks(root);
+        }
+        machine
+    }
+
+    /// Adds the tasks that may run on these CPUs, and the threads that a check mentions. Where they cannot be found by their
+    /// masks, every task.
+    #[must_use]
+    pub fn with_tasks_on(self, root: &Root, cpus: &CpuSet) -> Machine {
+        let mut machine = self.with_attendants(root);
+        if machine.tasks.is_none() && cpus.is_subset(&machine.topology.online) {
+            machine.tasks_on = machine
+                .task_lists()
+                .and_then(|lists| tasks::read_tasks_on(root, lists, cpus));
+        }
+        match (&machine.tasks, &machine.tasks_on) {
+            (None, None) => machine.with_tasks(root),
+            _ => machine,
+        }
+    }
+
+    /// The tasks that may run on these CPUs; `None` if tasks were not requested, or only those of other CPUs.
+    #[must_use]
+    pub fn tasks_that_may_run_on(&self, cpus: &CpuSet) -> Option<Vec<&Task>> {
+        let all = match (&self.tasks, &self.tasks_on) {
+            (Some(all), _) => all,
+            (None, Some(on)) if cpus.and(&self.topology.online).is_subset(&on.cpus) => &on.tasks,
+            _ => return None,
+        };
+        let may_run = |task: &&Task| task.allowed.as_ref().is_some_and(|mask| mask.intersects(cpus));
+        Some(all.iter().filter(may_run).collect())
+    }
+
+    /// How many tasks have which mask; of those on some CPUs, if only these were requested. `None` if no tasks were.
+    #[must_use]
+    pub fn task_masks(&self) -> Option<Cow<'_, [MaskCount]>> {
+        if let Some(counts) = &self.mask_counts {
+            return Some(Cow::Borrowed(counts));
+        }
+        let on = self.tasks_on.as_ref().map(|on| &on.tasks);
+        let tasks = self.tasks.as_ref().or(on)?;
+        Some(Cow::Owned(tasks::count_masks(tasks)))
+    }
+
+    /// The number of all tasks; `None` if tasks were not requested.
+    #[must_use]
+    pub fn task_count(&self) -> Option<usize> {
+        let all = self.tasks.as_ref().map(Vec::len);
+        all.or_else(|| self.tasks_on.as_ref().map(|on| on.total))
+    }
+
+    /// Whether `/proc` hides the tasks of other users (`hidepid=`). Every process namespace has a task 1.
+    #[must_use]
+    pub fn hides_tasks(&self) -> bool {
+        match (&self.tasks, &self.tasks_on) {
+            (Some(all), _) => !all.iter().any(|task| task.key.tid == 1),
+            (None, Some(on)) => on.is_hidden,
+            (None, None) => false,
+        }
+    }
+
+    /// A mask that the kernel gives by system call lacks the CPUs that are offline (`sched_getaffinity` in `kernel/sched`).
+    fn has_all_cpus_online(&self) -> bool {
+        let present = self.topology.present.as_ref();
+        present.is_none_or(|present| present.is_subset(&self.topology.online))
+    }
+
+    fn task_lists(&self) -> Option<tasks::Lists<'_>> {
+        let hierarchy = self.cgroups.cpuset.as_ref()?;
+        Some(tasks::Lists {
+            mount: &hierarchy.mount,
+            version: hierarchy.version,
+        })
+    }
+
     /// The running irqbalance, if the tasks are known.
     #[must_use]
     pub fn irqbalance(&self) -> Option<&Task> {
@@ -118,10 +211,9 @@ impl Machine {
     /// cpuset controller, or in the unified one if none has it.
     #[must_use]
     pub fn with_task_cgroups(self, root: &Root) -> Machine {
-        let mut machine = if self.tasks.is_none() {
-            self.with_tasks(root)
-        } else {
-            self
+        let mut machine = match (&self.tasks, &self.tasks_on) {
+            (None, None) => self.with_tasks(root),
+            _ => self,
         };
         let version = machine
             .cgroups
@@ -129,7 +221,8 @@ impl Machine {
             .as_ref()
             .map_or(Version::V2, |hierarchy| hierarchy.version);
         let reader = Reader::new(root);
-        if let Some(tasks) = &mut machine.tasks {
+        let on = machine.tasks_on.as_mut().map(|on| &mut on.tasks);
+        if let Some(tasks) = machine.tasks.as_mut().or(on) {
             tasks::read_cgroups(&reader, tasks, version);
         }
         machine.unreadable.extend(reader.into_unreadable());
@@ -155,9 +248,12 @@ impl Machine {
                 ..now
             })
         };
-        self.tasks = self
-            .tasks
-            .map(|tasks| tasks.into_iter().filter_map(again).collect());
+        let read_again = |tasks: Vec<Task>| tasks.into_iter().filter_map(again).collect();
+        self.tasks = self.tasks.map(read_again);
+        self.tasks_on = self.tasks_on.map(|on| TasksOn {
+            tasks: read_again(on.tasks),
+            ..on
+        });
         self
     }
 

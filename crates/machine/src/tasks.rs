@@ -3,11 +3,14 @@
 mod attendants;
 mod glance;
 mod parse;
+mod placement;
 mod read;
 
 pub(crate) use attendants::read_attendants;
 pub use glance::{Glance, children, kernel_threads, listed, unusual};
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
+pub(crate) use placement::{Lists, count_masks, read_mask_counts, read_tasks_on};
+pub use placement::{MaskCount, TasksOn};
 pub use read::{cgroup_of, read, read_one, read_process, read_stat, users_of, with_status};
 pub(crate) use read::{read_all, read_cgroups};
 

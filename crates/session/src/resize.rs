@@ -175,7 +175,7 @@ impl Former {
     fn make_again(&self, changing: &ChangeLock) -> Result<Applied, Failure> {
         let (session, root) = (changing.session, changing.session.root());
         session.refresh();
-        let machine = session.machine().with_tasks_and_interrupts(root);
+        let machine = session.machine().for_plan(root);
         let plan = plan_on(session, &machine, &self.intent)?;
         let request = Request {
             machine: &machine,

@@ -33,7 +33,8 @@ pub fn examine_boot(
     let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
     let counted = count(&asked.and(&machine.topology.online));
     // Read after the window, to show what arrived on the CPUs during it.
-    examine_boot_on(scene, file, &machine.with_tasks_and_interrupts(root), counted)
+    let machine = machine.with_tasks_on(root, &asked).with_interrupts(root);
+    examine_boot_on(scene, file, &machine, counted)
 }
 
 /// As [`examine_boot`], for a caller that has read the machine with tasks and interrupts, and has counted already.

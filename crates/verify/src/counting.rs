@@ -85,12 +85,11 @@ pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
 /// Counts without starting anything: on CPUs without programs, the tick has no reason to run.
 pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
     let root = session.root();
-    let tasks = session.machine().with_tasks(root).tasks;
-    let before = tasks
-        .as_ref()
-        .map(|tasks| of_tasks(tasks, cpus))
-        .unwrap_or_default();
-    let tasks = tasks.unwrap_or_default();
+    let machine = session.machine().with_tasks_on(root, cpus);
+    let before = residents_of(&machine, cpus);
+    let tasks: Vec<Task> = machine
+        .tasks_that_may_run_on(cpus)
+        .map_or_else(Vec::new, |tasks| tasks.into_iter().cloned().collect());
     let closely = CloseSample::take(root, cpus, &tasks);
     let first = Sample::take(root);
     std::thread::sleep(window);
@@ -232,14 +231,13 @@ fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
 /// The programs (not kernel threads) that last ran on each CPU; running takes precedence over sleeping. Empty if the tasks
 /// could not be read.
 fn residents(session: &Session, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
-    let root = session.root();
-    match session.machine().with_tasks(root).tasks {
-        Some(tasks) => of_tasks(&tasks, cpus),
-        None => BTreeMap::new(),
-    }
+    residents_of(&session.machine().with_tasks_on(session.root(), cpus), cpus)
 }
 
-fn of_tasks(tasks: &[Task], cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
+fn residents_of(machine: &Machine, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
+    let Some(tasks) = machine.tasks_that_may_run_on(cpus) else {
+        return BTreeMap::new();
+    };
     let one = |cpu: CpuId| {
         let there = || {
             tasks

@@ -5,7 +5,8 @@ use crate::counting::{self, Counted};
 use crate::intention::{self, CheckScope};
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task, settings};
-use plan::boot_check::BootVerdict;
+use plan::boot_check::{BootVerdict, asked_cpus};
+use plan::lint::Facts;
 use plan::{Intent, Level};
 use root::{Failure, Kind, Origin, Root};
 use session::Session;
@@ -67,8 +68,12 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
         }
     };
     // Read after the window, to show what arrived on the CPUs during it. Once: on a big machine this takes most of the time.
-    let machine = session.machine().with_interrupts(root).with_task_cgroups(root);
+    let machine = session.machine().with_interrupts(root);
     let mut intention = intention::find(session, &machine, asked)?;
+    let of_boot_line = asked_cpus(&scene.running, &Facts::of_machine(&machine));
+    let machine = machine
+        .with_tasks_on(root, &intention.cpus().or(&of_boot_line))
+        .with_task_cgroups(root);
     let machine = match root.origin() {
         Origin::Live => surely(machine, root, &intention.cpus()),
         Origin::Captured => machine,
@@ -143,12 +148,8 @@ fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
             .is_some_and(|allowed| allowed.intersects(cpus));
         may_run && task.is_movable()
     };
-    let doubtful = machine
-        .tasks
-        .iter()
-        .flatten()
-        .filter(|task| is_doubtful(task))
-        .count();
+    let tasks = machine.tasks_that_may_run_on(cpus).unwrap_or_default();
+    let doubtful = tasks.into_iter().filter(|task| is_doubtful(task)).count();
     match doubtful {
         1..=MOST_DOUBTFUL => machine.with_second_look(root, is_doubtful),
         _ => machine,

@@ -3,7 +3,7 @@
 
 use super::Layer;
 use crate::{Case, CheckFinding, Evidence, Means};
-use machine::{CpuSet, Task};
+use machine::Task;
 use plan::{Action, Change, Level};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,12 @@ pub(super) const LAYER: Layer = Layer {
 const MOST_NAMES: usize = 24;
 
 fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
-    let tasks = evidence.machine.tasks.iter().flatten();
+    let tasks = evidence.machine.tasks_that_may_run_on(&case.cpus);
     // A task that has ended keeps its mask, but does not run.
-    let here = |task: &&Task| !task.is_over() && may_run_on(task, &case.cpus);
     let (inside, outside): (Vec<&Task>, Vec<&Task>) = tasks
-        .filter(here)
+        .into_iter()
+        .flatten()
+        .filter(|task| !task.is_over())
         .partition(|task| case.is_inside(evidence.machine, task));
     if !inside.is_empty() {
         found.push(inhabitants(case, &inside));
@@ -51,12 +52,6 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
         ));
     }
     found.extend(strangers(case, &free));
-}
-
-fn may_run_on(task: &Task, cpus: &CpuSet) -> bool {
-    task.allowed
-        .as_ref()
-        .is_some_and(|allowed| allowed.intersects(cpus))
 }
 
 /// Without a partition, programs are assigned to CPUs by pinning: a program pinned only to these is there on purpose.

@@ -108,7 +108,7 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
     let root = session.root();
     let declaration = args.wanted.declaration()?;
     if args.dry_run {
-        let machine = session.machine().with_tasks_and_interrupts(root);
+        let machine = session.machine().for_plan(root);
         let (_, plan) = args.wanted.plan(session, &machine)?;
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
@@ -225,7 +225,7 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
     };
     if let Some(former) = &former {
         session.refresh();
-        machine = session.machine().with_tasks_and_interrupts(root);
+        machine = session.machine().for_plan(root);
         // The intent stays as it was chosen before; only its plan changes without the former partition.
         plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }

@@ -42,7 +42,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let root = session.root();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     let length = match screen.volume {
         Volume::Verbose => Length::Whole,
         _ => Length::Short,

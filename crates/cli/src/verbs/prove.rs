@@ -54,7 +54,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     // Before anything else: an error about a missing directory must not come after half a minute.
     let kept = ResultFile::at(&args.out)?;
     let root = session.root();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     let (intent, plan) = args.wanted.plan(session, &machine)?;
     let mut story = begin(args, root, &machine, &intent, &plan);
     announce(&story, &plan, args.duration, screen);
@@ -192,7 +192,7 @@ fn tell(
     };
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
     session.refresh();
-    let machine = &session.machine().with_tasks_and_interrupts(root);
+    let machine = &session.machine().for_plan(root);
     let plan = &match plan_on(session, machine, intent) {
         Ok(again) => Plan {
             choice: plan.choice.clone(),

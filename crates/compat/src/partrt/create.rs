@@ -41,7 +41,7 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
     let wanted = Wanted::parse(words)?;
     let root = session.root();
     let stop = session::stop_flag();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let hierarchy =
         hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
@@ -62,7 +62,7 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
     isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
     let changing = session.lock()?;
     session.refresh();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     let plan = isolation::plan_on(session, &machine, &intent).map_err(Failure::from)?;
     let request = Request {
         machine: &machine,

@@ -121,6 +121,8 @@ impl Bench {
             cpu_manager: None,
             tasks: None,
             attendants: None,
+            mask_counts: None,
+            tasks_on: None,
             interrupts: None,
             unreadable: Vec::new(),
         }

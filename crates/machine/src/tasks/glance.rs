@@ -56,15 +56,26 @@ pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
     )
 }
 
-/// The number of every thread, as listed by the cgroups of a hierarchy; `None` if the caller is not in the lists, which
-/// are therefore incomplete.
+/// The number of every thread, as listed by the cgroups of a hierarchy; `None` if this process or task 1 is not in the lists,
+/// which are therefore incomplete: a container that shares the process namespace of its host sees its own cgroups alone.
 #[must_use]
 pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
     let name = match version {
         Version::V1 => "tasks",
         Version::V2 => "cgroup.threads",
     };
-    let mut tids = Vec::new();
+    let tids = numbers(root, mount, name);
+    (tids.contains(&std::process::id()) && tids.contains(&1)).then_some(tids)
+}
+
+/// The number of every process, as listed by the cgroups of a hierarchy. The cgroups below a threaded one list none.
+pub(super) fn processes(root: &Root, mount: &str) -> Vec<u32> {
+    numbers(root, mount, "cgroup.procs")
+}
+
+/// The numbers in the files of this name in a hierarchy.
+fn numbers(root: &Root, mount: &str, name: &str) -> Vec<u32> {
+    let mut all = Vec::new();
     let mut dirs = vec![mount.trim_end_matches('/').to_owned()];
     while let Some(dir) = dirs.pop() {
         let list = root
@@ -74,12 +85,12 @@ pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
             .unwrap_or_default();
         let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
         // A 0 is a task of an outer process namespace; in a system call it would mean the caller.
-        tids.extend(numbers.filter(|tid| *tid != 0));
+        all.extend(numbers.filter(|number| *number != 0));
         let below = root.entries(&dir).ok().flatten().unwrap_or_default();
         let below = below.into_iter().filter(|entry| entry.stands == Stands::Dir);
         dirs.extend(below.map(|entry| format!("{dir}/{}", entry.name)));
     }
-    tids.contains(&std::process::id()).then_some(tids)
+    all
 }
 
 /// The movable threads whose mask is none of `usual`, read individually, by number; all threads if no cheap query is
@@ -122,6 +133,7 @@ mod tests {
         };
         let own = std::process::id();
         for (tid, flags, mask) in [
+            (1, 0, "0-3"),
             (7, Task::PF_KTHREAD | Task::PF_NO_SETAFFINITY, "1"),
             (8, 0, "1"),
             (own, 0, "0-3"),
@@ -136,7 +148,7 @@ mod tests {
                 &format!("Tgid:\t5\nCpus_allowed_list:\t{mask}\n"),
             );
         }
-        write("cg/cgroup.threads", &format!("7\n8\n{own}\n"));
+        write("cg/cgroup.threads", &format!("1\n7\n8\n{own}\n"));
         let root = Root::of(&Live::rehearsal(dir.path()));
         let found = unusual(&root, "/cg", Version::V2, |mask| *mask == CpuSet::range(0, 3)).unwrap();
         let told: Vec<_> = found

@@ -51,10 +51,11 @@ fn works(case: &Case) -> Answer {
     let mut wrong = Vec::new();
     let mut right = Vec::new();
     if own.has("domain") {
-        let Some(tasks) = case.evidence.machine.tasks.as_deref() else {
+        let machine = case.evidence.machine;
+        let (Some(tasks), Some(total)) = (machine.tasks_that_may_run_on(cpus), machine.task_count()) else {
             return Answer::unknown("the tasks of this machine could not be read");
         };
-        let there: Vec<&Task> = tasks.iter().filter(|task| strays(task, cpus)).collect();
+        let there: Vec<&Task> = tasks.into_iter().filter(|task| strays(task, cpus)).collect();
         match there.first() {
             Some(first) => wrong.push(format!(
                 "{} tasks that nobody pinned there run on CPU {cpus}, such as {} ({})",
@@ -63,8 +64,7 @@ fn works(case: &Case) -> Answer {
                 first.key.tid
             )),
             None => right.push(format!(
-                "of {} tasks none is on CPU {cpus} that is not pinned there",
-                tasks.len()
+                "of {total} tasks none is on CPU {cpus} that is not pinned there"
             )),
         }
     }

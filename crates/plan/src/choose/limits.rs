@@ -171,11 +171,12 @@ impl Limits {
 
 /// Whether a node has tasks, memory or devices. Memory of unknown size is assumed to exist.
 pub(crate) fn is_in_use(machine: &Machine, node: &machine::Node, wish: &Wish) -> bool {
-    let pinned_there = |task: &machine::Task| {
-        let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
-        !task.is_kernel() && allowed.is_some_and(|allowed| allowed.is_subset(&node.cpus))
+    let pinned_there = |group: &machine::MaskCount| {
+        !group.is_kernel && !group.allowed.is_empty() && group.allowed.is_subset(&node.cpus)
     };
     node.has_memory != Some(false)
         || wish.device_nodes.contains(&node.id)
-        || machine.tasks.iter().flatten().any(pinned_there)
+        || machine
+            .task_masks()
+            .is_some_and(|masks| masks.iter().any(pinned_there))
 }

@@ -6,7 +6,7 @@
 
 use super::{Knob, Presence, Taken, Takes};
 use crate::{Action, Change, ChangeKind, Finding, Level, Movers, Plan, Profile, Scene, partition_path};
-use machine::{Hierarchy, Task, Version};
+use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
     name: "task_placement",
@@ -113,15 +113,13 @@ fn move_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy, who: Movers) -> 
 
 fn change(scene: &Scene, target: String, action: Action, undo: &str) -> Change {
     let kernel_too = who(scene) == Movers::All;
-    let on_isolated = |task: &&Task| {
-        let allowed = task.allowed.as_ref();
-        allowed.is_some_and(|allowed| allowed.intersects(scene.isolated()))
+    let is_moved = |group: &&MaskCount| {
+        let is_concerned = group.is_movable && (kernel_too || !group.is_kernel);
+        is_concerned && group.allowed.intersects(scene.isolated())
     };
-    let movable = scene.machine.tasks.as_ref().map(|tasks| {
-        let tasks = tasks
-            .iter()
-            .filter(|task| task.is_movable() && (kernel_too || !task.is_kernel()));
-        tasks.filter(on_isolated).count()
+    let movable = scene.machine.task_masks().map(|masks| {
+        let moved = masks.iter().filter(is_moved);
+        moved.map(|group| group.count).sum::<usize>()
     });
     Change {
         id: "task_placement".to_owned(),

@@ -73,12 +73,14 @@ pub(super) fn text(cell: &Cell, seen: &Records) -> String {
         );
     }
     text.push_str(&format!(
-        "undo {:.2} s ({} MiB; bare loop {:.2} s), plan {:.2} s ({} MiB), start of the program {:.2} s\n",
+        "undo {:.2} s ({} MiB; bare loop {:.2} s), plan {:.2} s ({} MiB), check {:.2} s ({} MiB), start of the program {:.2} s\n",
         best("undo", &seconds),
         mib("undo1"),
         best("bare-undo", &looped),
-        seconds("plan"),
-        mib("plan"),
+        best("plan", &seconds),
+        mib("plan1"),
+        best("check", &seconds),
+        mib("check1"),
         seconds("start"),
     ));
     for (size, _) in CROWDS {

@@ -58,12 +58,12 @@ impl Foreseen {
     }
 }
 
-/// The parts of the machine that a plan needs. Tasks are read, for their pinning, only where CPUs are chosen automatically.
+/// The parts of the machine that a plan needs. The masks of tasks matter only where CPUs are chosen automatically.
 fn read_for(session: &Session, declaration: &Declaration) -> Machine {
     let root = session.root();
     let machine = session.machine();
     match &declaration.cpus {
         CpuWish::Named(_) => machine.with_attendants(root).with_interrupts(root),
-        CpuWish::Chosen { .. } => machine.with_tasks_and_interrupts(root),
+        CpuWish::Chosen { .. } => machine.for_plan(root),
     }
 }

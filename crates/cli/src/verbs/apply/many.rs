@@ -47,7 +47,7 @@ pub fn run(
 ) -> Result<Status, CommandError> {
     let root = session.root();
     if args.dry_run {
-        let machine = session.machine().with_tasks_and_interrupts(root);
+        let machine = session.machine().for_plan(root);
         let plans = file.foresee(session, &machine)?;
         plans::show(&plans, Length::Whole, screen)?;
         return Ok(Status::Done);
@@ -67,7 +67,7 @@ pub fn bring_all(
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
     let root = session.root();
-    let machine = session.machine().with_tasks_and_interrupts(root);
+    let machine = session.machine().for_plan(root);
     // Errors of the file itself are found before the first write.
     let reserved = file.named_cpus(&machine)?;
     if let Err(error) = file.foresee(session, &machine)

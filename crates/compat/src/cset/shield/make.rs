@@ -108,7 +108,7 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     let root = session.root();
     let read = || {
         session.refresh();
-        session.machine().with_tasks_and_interrupts(root)
+        session.machine().for_plan(root)
     };
     let machine = read();
     // Invalid requests are refused while the former shield still exists.
