@@ -66,8 +66,8 @@ pub fn blame_html(
     if let Some(told) = tracers.hwlat {
         tracers::hwlat(&mut page, told);
     }
-    page::environment(&mut page, environment, &[("asked about", cpus)], &[]);
-    page::footer(&mut page, &environment.tool_version, json_name, json);
+    page.push_str(&page::environment(environment, &[("asked about", cpus)], &[]).into_string());
+    page.push_str(&page::footer(&environment.tool_version, json_name, json).into_string());
     page::end(&mut page, SCRIPT);
     page
 }

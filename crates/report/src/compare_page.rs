@@ -61,12 +61,7 @@ pub fn comparison_html(compared: &ComparePage) -> String {
         cells::section(&mut page, kind, "set", &sets);
     }
     environments(&mut page, compared);
-    page::footer(
-        &mut page,
-        env!("CARGO_PKG_VERSION"),
-        compared.json_name,
-        compared.json,
-    );
+    page.push_str(&page::footer(env!("CARGO_PKG_VERSION"), compared.json_name, compared.json).into_string());
     page::end(&mut page, SCRIPT);
     page
 }

@@ -49,12 +49,9 @@ pub fn study_html(study: &StudyPage) -> String {
     differences(&mut page, study.rows);
     if let Some(own) = own {
         let first = [("began", own.started_at.clone())];
-        page::environment(&mut page, &own.environment, &first, &[]);
-        page::footer(
-            &mut page,
-            &own.environment.tool_version,
-            study.json_name,
-            study.json,
+        page.push_str(&page::environment(&own.environment, &first, &[]).into_string());
+        page.push_str(
+            &page::footer(&own.environment.tool_version, study.json_name, study.json).into_string(),
         );
     }
     page::end(&mut page, SCRIPT);

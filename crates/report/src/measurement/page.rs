@@ -32,7 +32,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         page.push_str("<section>\n");
         drawings::of(&mut page, one);
         if place + 1 == kinds.len() {
-            page::notes(&mut page, measurement.findings.iter(), Vec::new());
+            page.push_str(&page::notes(measurement.findings.iter(), &[]).into_string());
         }
         page.push_str("</section>\n");
     }
@@ -50,13 +50,10 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         ("measured CPUs", cpus(measurement)),
         ("began", measurement.started_at.clone()),
     ];
-    page::environment(&mut page, &measurement.environment, &first, &[]);
+    page.push_str(&page::environment(&measurement.environment, &first, &[]).into_string());
     let json = serde_json::to_vec(measurement).ok();
-    page::footer(
-        &mut page,
-        &measurement.environment.tool_version,
-        json_name,
-        json.as_deref(),
+    page.push_str(
+        &page::footer(&measurement.environment.tool_version, json_name, json.as_deref()).into_string(),
     );
     page::end(&mut page, SCRIPT);
     page

@@ -46,24 +46,6 @@ pub(crate) fn unit(text: &str) -> String {
     out
 }
 
-/// Bytes as a data URI's body: everything except letters, digits and a few harmless signs is percent-encoded.
-pub(crate) fn percent(bytes: &[u8]) -> String {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
-    for &byte in bytes {
-        if byte.is_ascii_alphanumeric()
-            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')')
-        {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            out.push(char::from(HEX[usize::from(byte >> 4)]));
-            out.push(char::from(HEX[usize::from(byte & 15)]));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,7 +56,6 @@ mod tests {
             html("<script>&'\"\u{1b}"),
             "&lt;script&gt;&amp;&#39;&quot;\\u{1b}"
         );
-        assert_eq!(percent(b"{\"a\": \"<%\"}"), "%7B%22a%22:%20%22%3C%25%22%7D");
         assert_eq!(
             unit("fell to 12.4 us, let us see"),
             "fell to 12.4\u{a0}µs, let us see"

@@ -21,16 +21,16 @@ pub(crate) fn section(page: &mut String, kind: Kind, word: &str, cells: &[StudyC
         Kind::Noise => ("Noise", "how long the program was stopped", "noise"),
     };
     let _ = writeln!(page, "<section>\n<h2>{heading}</h2>");
-    picture(
-        page,
-        &Picture {
+    page.push_str(
+        &picture(&Picture {
             id,
             title: &format!("{heading}: the share of all samples of a {word}, by length"),
             axis,
             legend: &format!("Each {word}"),
             curves: &drawn(&samples),
             common_ns: samples.iter().filter_map(|one| one.at_most(0.99)).max(),
-        },
+        })
+        .into_string(),
     );
     if samples.len() > CURVES {
         let _ = writeln!(

@@ -24,7 +24,7 @@ pub(super) fn of(page: &mut String, measurement: &Measurement) {
 
 /// Where and when it was worst. It is drawn for a single CPU too: nothing else shows when wake-ups were late.
 fn over_time(page: &mut String, measurement: &Measurement) {
-    let Some(svg) = heat_map(measurement.kind, &measurement.threads) else {
+    let Some(svg) = heat_map(measurement.kind, &measurement.threads).map(maud::Markup::into_string) else {
         return;
     };
     let rest = match measurement.threads.len().saturating_sub(heat_map::ROWS) {
@@ -45,7 +45,7 @@ fn strips(page: &mut String, measurement: &Measurement) {
             name: "measured",
             thread,
         };
-        if let Some(svg) = gaps(cpu, &[strip]) {
+        if let Some(svg) = gaps(cpu, &[strip]).map(maud::Markup::into_string) {
             let _ = writeln!(
                 page,
                 "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>"

@@ -138,16 +138,16 @@ impl Drawn {
     }
 
     fn write(&self, page: &mut String, id: &str, heading: &str, axis: &str) {
-        picture(
-            page,
-            &Picture {
+        page.push_str(
+            &picture(&Picture {
                 id,
                 title: &format!("{heading}: the share of all samples of each CPU, by length"),
                 axis,
                 legend: "Each CPU",
                 curves: &self.curves,
                 common_ns: common(&self.curves),
-            },
+            })
+            .into_string(),
         );
         if self.left_out > 0 {
             let _ = writeln!(
