@@ -41,12 +41,12 @@ pub fn comparison_html(compared: &ComparePage) -> String {
         .iter()
         .filter_map(|one| one.recording.own.as_deref());
     if own.any(|own| own.environment.emulated) {
-        stamp(&mut page);
+        page.push_str(&stamp().into_string());
     }
     header(&mut page, compared);
     for one in compared.verdicts {
         let _ = writeln!(page, "<section>\n<h2>{}</h2>", unit(&set_head(one)));
-        pair(&mut page, one);
+        page.push_str(&pair(one).into_string());
         for line in cautions(one) {
             let _ = writeln!(page, "<p class=\"note\">{}</p>", unit(&line));
         }
@@ -58,7 +58,7 @@ pub fn comparison_html(compared: &ComparePage) -> String {
     required(&mut page, compared.judged);
     let sets = sets(compared);
     for kind in [Kind::Latency, Kind::Noise] {
-        cells::section(&mut page, kind, "set", &sets);
+        page.push_str(&cells::section(kind, "set", &sets).into_string());
     }
     environments(&mut page, compared);
     page.push_str(&page::footer(env!("CARGO_PKG_VERSION"), compared.json_name, compared.json).into_string());
