@@ -44,26 +44,6 @@ pub(crate) fn page(title: &str, style: &str, script: &str, content: &Markup) -> 
     page.into_string()
 }
 
-/// Everything before the content, with the page's own style.
-pub(crate) fn head(page: &mut String, title: &str, style: &str) {
-    let _ = std::fmt::Write::write_fmt(
-        page,
-        format_args!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
-         <style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n",
-            self::escape::html(title)
-        ),
-    );
-}
-
-/// Everything after the content, with the page's only script.
-pub(crate) fn end(page: &mut String, script: &str) {
-    page.push_str(&format!("<script>\n{script}</script>\n"));
-    page.push_str("</main>\n</body>\n</html>\n");
-}
-
 /// The page's generator, and all its numbers as a file to be saved with one click.
 pub(crate) fn footer(tool_version: &str, name: &str, json: Option<&[u8]>) -> Markup {
     html! {
