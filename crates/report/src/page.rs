@@ -3,7 +3,6 @@
 //! in light and dark mode.
 
 pub(crate) mod curves;
-pub(crate) mod escape;
 pub(crate) mod heat_map;
 pub(crate) mod picture;
 pub(crate) mod strip;
