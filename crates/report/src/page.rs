@@ -20,8 +20,8 @@ const STYLE: &str = include_str!("page/page.css");
 /// Number of CPUs whose tables and strips are shown; the JSON contains all.
 pub(crate) const CPUS: usize = 16;
 
-/// The page: its title, its own style and script, and its content.
-pub(crate) fn page(title: &str, style: &str, script: &str, content: &Markup) -> String {
+/// The page: its title, its own style and script (constants, which are not escaped), and its content.
+pub(crate) fn page(title: &str, style: &'static str, script: &'static str, content: &Markup) -> String {
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" { "\n"
