@@ -10,12 +10,12 @@ use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
 use crate::culprit::by;
 use crate::page;
-use crate::page::escape::{html, unit};
-use crate::style::{counted, grouped};
+use crate::page::text::unit;
+use crate::style::{counted, grouped, safe};
 use crate::units::time;
 use ::blame::{Answer, Confidence, CpuAnswer, Interruption};
+use maud::{Markup, html};
 use measure::Environment;
-use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("blame_page/blame_page.css");
 /// Keyboard access to the marks of the drawings.
@@ -26,8 +26,8 @@ const ROWS: usize = 24;
 /// Number of gaps drawn.
 const DRAWN: usize = 12;
 
-/// The page, including reports of kernel tracers. All text of the machine is escaped; the JSON of the answer is embedded under
-/// the name `json_name`, to be saved with one click.
+/// The page, including reports of kernel tracers. The JSON of the answer is embedded under the name `json_name`, to be saved
+/// with one click.
 #[must_use]
 pub fn blame_html(
     answer: &Answer,
@@ -36,40 +36,26 @@ pub fn blame_html(
     json: Option<&[u8]>,
     json_name: &str,
 ) -> String {
-    let mut page = String::with_capacity(1 << 16);
     let cpus: Vec<String> = answer.cpus.iter().map(|cpu| cpu.cpu.to_string()).collect();
     let cpus = format!("CPU {}", cpus.join(","));
-    page::head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
-    if environment.emulated {
-        page.push_str(
-            "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say nothing \
-             about any machine.</p>\n",
-        );
-    }
     let release = environment.release.as_deref().unwrap_or("kernel unknown");
-    let _ = write!(
-        page,
-        "<header>\n<div class=\"brand\"><b>quietcore blame</b><span>{}</span><span>Linux {}</span></div>\n",
-        html(&cpus),
-        html(release)
-    );
-    for cpu in &answer.cpus {
-        let _ = writeln!(page, "<h1>{}</h1>", unit(&headline(cpu)));
-    }
-    page.push_str("</header>\n");
-    for cpu in &answer.cpus {
-        section(&mut page, cpu);
-    }
-    if let Some(told) = tracers.functions {
-        tracers::functions(&mut page, told);
-    }
-    if let Some(told) = tracers.hwlat {
-        tracers::hwlat(&mut page, told);
-    }
-    page::environment(&mut page, environment, &[("asked about", cpus)], &[]);
-    page::footer(&mut page, &environment.tool_version, json_name, json);
-    page::end(&mut page, SCRIPT);
-    page
+    let content = html! {
+        @if environment.emulated {
+            p.stamp role="note" {
+                "Emulated processor. These times are those of the emulator and say nothing about any machine."
+            } "\n"
+        }
+        header { "\n"
+            div.brand { b { "quietcore blame" } span { (cpus) } span { "Linux " (safe(release)) } } "\n"
+            @for cpu in &answer.cpus { h1 { (unit(&headline(cpu))) } "\n" }
+        } "\n"
+        @for cpu in &answer.cpus { (section(cpu)) }
+        @if let Some(report) = tracers.functions { (tracers::functions(report)) }
+        @if let Some(report) = tracers.hwlat { (tracers::hwlat(report)) }
+        (page::environment(environment, &[("asked about", cpus.clone())], &[]))
+        (page::footer(&environment.tool_version, json_name, json))
+    };
+    page::page(&format!("quietcore blame: {cpus}"), STYLE, SCRIPT, &content)
 }
 
 /// The answer, in one sentence.
@@ -86,10 +72,29 @@ fn headline(cpu: &CpuAnswer) -> String {
     )
 }
 
-fn section(page: &mut String, cpu: &CpuAnswer) {
-    let longest = longest_of(cpu, DRAWN);
-    page.push_str("<dl class=\"tiles\">\n");
-    for (what, value) in [
+fn section(cpu: &CpuAnswer) -> Markup {
+    html! {
+        dl.tiles { "\n"
+            @for (what, value) in tiles(cpu) {
+                div.tile { dt { (what) } dd.during { (unit(&value)) } } "\n"
+            }
+        } "\n"
+        section { "\n"
+            h2 { "Who took CPU " (cpu.cpu) } "\n"
+            @if cpu.lost_events > 0 {
+                p.bad {
+                    (counted(cpu.lost_events as usize, "event")) " did not fit into the trace buffer: names may be missing."
+                } "\n"
+            }
+            (table(cpu))
+        } "\n"
+        (cure_list(cpu))
+        @if !cpu.stories.is_empty() { (gaps(cpu)) }
+    }
+}
+
+fn tiles(cpu: &CpuAnswer) -> [(&'static str, String); 5] {
+    [
         ("stolen", per_million(cpu.stolen_ns, cpu.duration_ns)),
         ("explained", time(cpu.explained_ns)),
         ("unexplained", time(cpu.unexplained_ns)),
@@ -98,115 +103,99 @@ fn section(page: &mut String, cpu: &CpuAnswer) {
             "longest run without one",
             cpu.longest_run_ns.map_or_else(|| "?".to_owned(), time),
         ),
-    ] {
-        let _ = writeln!(
-            page,
-            "<div class=\"tile\"><dt>{what}</dt><dd class=\"during\">{}</dd></div>",
-            unit(&value)
-        );
-    }
-    page.push_str("</dl>\n");
-    let _ = writeln!(page, "<section>\n<h2>Who took CPU {}</h2>", cpu.cpu);
-    if cpu.lost_events > 0 {
-        let _ = writeln!(
-            page,
-            "<p class=\"bad\">{} did not fit into the trace buffer: names may be missing.</p>",
-            counted(cpu.lost_events as usize, "event")
-        );
-    }
-    table(page, cpu);
-    page.push_str("</section>\n");
-    cure_list(page, cpu);
-    if !cpu.stories.is_empty() {
-        let _ = writeln!(page, "<section>\n<h2>When it was taken</h2>");
-        overview::overview(page, cpu);
-        page.push_str("</section>\n<section>\n<h2>The longest gaps</h2>\n");
-        let _ = writeln!(page, "<p class=\"note\">{}</p>", html(&note(cpu)));
-        page.push_str(
-            "<p class=\"note\">Threads below, what interrupts them above. A name stands where it fits; every piece tells its \
-             own under the pointer<span class=\"keys\" hidden> or by the arrow keys</span>, and the buttons magnify.</p>\n",
-        );
-        for (place, story) in longest.iter().enumerate() {
-            drawing::gap(page, cpu, story, place);
-        }
-        page.push_str("</section>\n");
+    ]
+}
+
+/// All gaps over time, and the longest of them in detail.
+fn gaps(cpu: &CpuAnswer) -> Markup {
+    html! {
+        section { "\n"
+            h2 { "When it was taken" } "\n"
+            (overview::overview(cpu))
+        } "\n"
+        section { "\n"
+            h2 { "The longest gaps" } "\n"
+            p.note { (safe(&note(cpu))) } "\n"
+            p.note {
+                "Threads below, what interrupts them above. A name stands where it fits; every piece tells its own under the "
+                "pointer" span.keys hidden { " or by the arrow keys" } ", and the buttons magnify."
+            } "\n"
+            @for (place, story) in longest_of(cpu, DRAWN).iter().enumerate() { (drawing::gap(cpu, story, place)) }
+        } "\n"
     }
 }
 
-fn table(page: &mut String, cpu: &CpuAnswer) {
-    page.push_str(
-        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">who</th><th scope=\"col\">caused by</th>\
-         <th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" class=\"n\">count</th>\
-         <th scope=\"col\" class=\"n\">longest</th></tr></thead><tbody>\n",
-    );
-    for row in cpu.interruptions.iter().take(ROWS) {
-        let [share, total, longest] = match is_timed(row) {
-            false => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
-            true => [
-                format!("{:.1} %", share(row.total_ns, cpu).unwrap_or(0.0)),
-                unit(&time(row.total_ns)),
-                unit(&time(row.max_ns)),
-            ],
-        };
-        let _ = writeln!(
-            page,
-            "<tr><th scope=\"row\"><i class=\"k {}\"></i>{}{}</th><td>{}</td><td class=\"n\">{}</td>\
-             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            drawing::kind(row),
-            html(&row.name),
-            sure(row),
-            row.culprit
-                .as_ref()
-                .map_or(String::new(), |culprit| html(&by(culprit))),
-            share,
-            total,
-            grouped(row.count),
-            longest
-        );
-    }
-    page.push_str("</tbody></table></div>\n");
+fn table(cpu: &CpuAnswer) -> Markup {
     let more = cpu.interruptions.len().saturating_sub(ROWS);
-    if more > 0 {
-        let _ = writeln!(
-            page,
-            "<p class=\"note\">and {}, which the JSON holds</p>",
-            counted(more, "row")
-        );
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th scope="col" { "who" } th scope="col" { "caused by" } th.n scope="col" { "share" }
+                th.n scope="col" { "time" } th.n scope="col" { "count" } th.n scope="col" { "longest" }
+            } }
+            tbody { "\n"
+                @for one in cpu.interruptions.iter().take(ROWS) { (row(one, cpu)) "\n" }
+            }
+        } } "\n"
+        @if more > 0 { p.note { "and " (counted(more, "row")) ", which the JSON holds" } "\n" }
     }
 }
 
-const fn sure(row: &Interruption) -> &'static str {
-    match row.confidence {
-        Confidence::Traced => "",
-        Confidence::Counted => " <span class=\"small\">counted</span>",
-        Confidence::Inferred => " <span class=\"small\">inferred</span>",
+fn row(row: &Interruption, cpu: &CpuAnswer) -> Markup {
+    let [share, total, longest] = match is_timed(row) {
+        false => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
+        true => [
+            format!("{:.1} %", share(row.total_ns, cpu).unwrap_or(0.0)),
+            unit(&time(row.total_ns)),
+            unit(&time(row.max_ns)),
+        ],
+    };
+    html! {
+        tr {
+            th scope="row" { i class={ "k " (drawing::kind(row)) } {} (safe(&row.name)) (confidence(row)) }
+            td { @if let Some(culprit) = &row.culprit { (safe(&by(culprit))) } }
+            td.n { (share) } td.n { (total) } td.n { (grouped(row.count)) } td.n { (longest) }
+        }
     }
 }
 
-fn cure_list(page: &mut String, cpu: &CpuAnswer) {
+fn confidence(row: &Interruption) -> Markup {
+    html! {
+        @match row.confidence {
+            Confidence::Traced => {}
+            Confidence::Counted => { " " span.small { "counted" } }
+            Confidence::Inferred => { " " span.small { "inferred" } }
+        }
+    }
+}
+
+fn cure_list(cpu: &CpuAnswer) -> Markup {
     let cures = cures(cpu.interruptions.iter().take(ROWS));
     if cures.is_empty() {
-        return;
+        return Markup::default();
     }
-    page.push_str(
-        "<section>\n<h2>What would stop it</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"n\">share</th>\
-         <th scope=\"col\">cure</th><th scope=\"col\">of</th></tr></thead><tbody>\n",
-    );
-    for cure in cures {
-        let share = share(cure.total_ns, cpu).map_or("-".to_owned(), |share| format!("{share:.1} %"));
-        let text = match cure.fix.starts_with("quietcore ") {
-            true => format!(
-                "<code>{}</code><br><span class=\"small\">{}</span>",
-                html(cure.fix),
-                html(cure.why)
-            ),
-            false => html(cure.fix),
-        };
-        let _ = writeln!(
-            page,
-            "<tr><td class=\"n\">{share}</td><td>{text}</td><td>{}</td></tr>",
-            html(&cure.of())
-        );
+    let share = |ns| share(ns, cpu).map_or("-".to_owned(), |share| format!("{share:.1} %"));
+    html! {
+        section { "\n"
+            h2 { "What would stop it" } "\n"
+            div.scroll { table {
+                thead { tr { th.n scope="col" { "share" } th scope="col" { "cure" } th scope="col" { "of" } } }
+                tbody { "\n"
+                    @for cure in cures {
+                        tr {
+                            td.n { (share(cure.total_ns)) }
+                            td {
+                                @if cure.fix.starts_with("quietcore ") {
+                                    code { (safe(cure.fix)) } br; span.small { (safe(cure.why)) }
+                                } @else {
+                                    (safe(cure.fix))
+                                }
+                            }
+                            td { (safe(&cure.of())) }
+                        } "\n"
+                    }
+                }
+            } } "\n"
+        } "\n"
     }
-    page.push_str("</tbody></table></div>\n</section>\n");
 }

@@ -2,17 +2,17 @@
 //! each pair, and the differences between machines and runs. Only `compare` calls anything better or worse.
 
 use crate::page;
-use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
+use crate::page::text::unit;
 use crate::recording::comparison::{self, Compared, Judged, differences, environment, signed};
 use crate::recording::sets::{cautions, set_head};
 use crate::recording::span_text;
 use crate::study_page::{cells, pair, stamp};
 use crate::study_samples::StudyCell;
-use crate::style::Role;
+use crate::style::{Role, safe};
 use compare::Verdict;
 use formats::Kind;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
 /// Content of the page.
 #[derive(Clone, Copy)]
@@ -31,44 +31,36 @@ pub struct ComparePage<'a> {
     pub json_name: &'a str,
 }
 
-/// The page. All text of files and of the user is escaped.
+/// The page.
 #[must_use]
 pub fn comparison_html(compared: &ComparePage) -> String {
-    let mut page = String::with_capacity(1 << 16);
-    page::head(&mut page, "quietcore compare", STYLE);
     let mut own = compared
         .files
         .iter()
         .filter_map(|one| one.recording.own.as_deref());
-    if own.any(|own| own.environment.emulated) {
-        stamp(&mut page);
-    }
-    header(&mut page, compared);
-    for one in compared.verdicts {
-        let _ = writeln!(page, "<section>\n<h2>{}</h2>", unit(&set_head(one)));
-        pair(&mut page, one);
-        for line in cautions(one) {
-            let _ = writeln!(page, "<p class=\"note\">{}</p>", unit(&line));
-        }
-        page.push_str("</section>\n");
-    }
-    if compared.verdicts.is_empty() {
-        single(&mut page, compared.files);
-    }
-    required(&mut page, compared.judged);
     let sets = sets(compared);
-    for kind in [Kind::Latency, Kind::Noise] {
-        cells::section(&mut page, kind, "set", &sets);
+    let content = html! {
+        @if own.any(|own| own.environment.emulated) { (stamp()) }
+        (header(compared))
+        @for one in compared.verdicts { (set(one)) }
+        @if compared.verdicts.is_empty() { (single(compared.files)) }
+        (required(compared.judged))
+        @for kind in [Kind::Latency, Kind::Noise] { (cells::section(kind, "set", &sets)) }
+        (environments(compared))
+        (page::footer(env!("CARGO_PKG_VERSION"), compared.json_name, compared.json))
+    };
+    page::page("quietcore compare", STYLE, SCRIPT, &content)
+}
+
+/// One set with repetitions, compared with the first.
+fn set(one: &compare::Compared) -> Markup {
+    html! {
+        section { "\n"
+            h2 { (unit(&set_head(one))) } "\n"
+            (pair(one))
+            @for line in cautions(one) { p.note { (unit(&line)) } "\n" }
+        } "\n"
     }
-    environments(&mut page, compared);
-    page::footer(
-        &mut page,
-        env!("CARGO_PKG_VERSION"),
-        compared.json_name,
-        compared.json,
-    );
-    page::end(&mut page, SCRIPT);
-    page
 }
 
 /// The sets with their runs.
@@ -87,24 +79,21 @@ fn sets<'a>(compared: &ComparePage<'a>) -> Vec<StudyCell<'a>> {
     sets
 }
 
-fn header(page: &mut String, compared: &ComparePage) {
+fn header(compared: &ComparePage) -> Markup {
     let names: Vec<&str> = compared.sets.iter().map(|(name, _)| name.as_str()).collect();
-    let _ = write!(
-        page,
-        "<header>\n<div class=\"brand\"><b>quietcore compare</b><span>{}</span></div>\n<h1>{}</h1>\n",
-        html(&names.join(", ")),
-        html(&headline(compared.verdicts))
-    );
-    for one in compared.verdicts {
-        let _ = writeln!(page, "<p class=\"lead\">{}</p>", html(&summary(one)));
+    html! {
+        header { "\n"
+            div.brand { b { "quietcore compare" } span { (safe(&names.join(", "))) } } "\n"
+            h1 { (headline(compared.verdicts)) } "\n"
+            @for one in compared.verdicts { p.lead { (safe(&summary(one))) } "\n" }
+            @if compared.verdicts.is_empty() {
+                p.lead {
+                    "One run of each does not show what is better, however many samples it has: the next run differs as well. "
+                    "Four of each can."
+                } "\n"
+            }
+        } "\n"
     }
-    if compared.verdicts.is_empty() {
-        page.push_str(
-            "<p class=\"lead\">One run of each does not show what is better, however many samples it has: the next run differs as \
-             well. Four of each can.</p>\n",
-        );
-    }
-    page.push_str("</header>\n");
 }
 
 fn headline(verdicts: &[compare::Compared]) -> String {
@@ -151,106 +140,120 @@ fn summary(one: &compare::Compared) -> String {
 }
 
 /// Single files: the certain minimum distance of their quantiles.
-fn single(page: &mut String, files: &[Compared]) {
+fn single(files: &[Compared]) -> Markup {
     let found = differences(files);
     if found.is_empty() {
-        return;
+        return Markup::default();
     }
-    page.push_str(
-        "<section>\n<h2>Differences from the first</h2>\n<div class=\"scroll\"><table><thead><tr><th>file</th><th>where</th>\
-         <th>what</th><th class=\"n\">was</th><th class=\"n\">is</th><th class=\"n\">difference</th></tr></thead>\n<tbody>",
-    );
-    for one in &found {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{} to {}</td></tr>",
-            html(&one.other),
-            html(&one.thread),
-            html(&one.which),
-            unit(&span_text(one.first_ns)),
-            unit(&span_text(one.other_ns)),
-            unit(&signed(one.more_ns[0])),
-            unit(&signed(one.more_ns[1]))
-        );
+    html! {
+        section { "\n"
+            h2 { "Differences from the first" } "\n"
+            div.scroll { table {
+                thead { tr {
+                    th { "file" } th { "where" } th { "what" } th.n { "was" } th.n { "is" } th.n { "difference" }
+                } } "\n"
+                tbody {
+                    @for one in &found {
+                        tr {
+                            td { (safe(&one.other)) } td { (safe(&one.thread)) } td { (safe(&one.which)) }
+                            td.n { (unit(&span_text(one.first_ns))) } td.n { (unit(&span_text(one.other_ns))) }
+                            td.n { (unit(&signed(one.more_ns[0]))) " to " (unit(&signed(one.more_ns[1]))) }
+                        } "\n"
+                    }
+                }
+            } } "\n"
+        } "\n"
     }
-    page.push_str("</tbody></table></div>\n</section>\n");
 }
 
-fn required(page: &mut String, judged: &[Judged]) {
+fn required(judged: &[Judged]) -> Markup {
     if judged.is_empty() {
-        return;
+        return Markup::default();
     }
-    page.push_str("<section>\n<h2>Required</h2>\n<div class=\"scroll\"><table><tbody>");
-    for one in judged {
+    let outcome = |one| {
         let (word, role) = comparison::outcome(one);
         let class = match role {
             Role::Good => "good",
             Role::Bad => "bad",
             _ => "care",
         };
-        let _ = writeln!(
-            page,
-            "<tr><td class=\"{class}\">{word}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
-            html(&one.requirement),
-            html(&one.file),
-            html(&one.thread),
-            unit(&one.judgement.why)
-        );
+        html! { td class=(class) { (word) } }
+    };
+    html! {
+        section { "\n"
+            h2 { "Required" } "\n"
+            div.scroll { table { tbody {
+                @for one in judged {
+                    tr {
+                        (outcome(one)) td { (safe(&one.requirement)) } td { (safe(&one.file)) } td { (safe(&one.thread)) }
+                        td { (unit(&one.judgement.why)) }
+                    } "\n"
+                }
+            } } } "\n"
+        } "\n"
     }
-    page.push_str("</tbody></table></div>\n</section>\n");
 }
 
 /// Differences between the machines or the measuring methods, one column per set; possible reasons are marked.
-fn environments(page: &mut String, compared: &ComparePage) {
-    page.push_str("<section>\n<h2>Where the machines or the runs differ</h2>\n");
+fn environments(compared: &ComparePage) -> Markup {
     let found = environment(compared.files);
-    if found.is_empty() {
-        page.push_str("<p>In nothing that all files tell.</p>\n");
-    } else {
-        page.push_str("<div class=\"scroll\"><table><thead><tr><th>what</th>");
-        for (name, _) in compared.sets {
-            let _ = write!(page, "<th>{}</th>", html(name));
-        }
-        page.push_str("<th></th></tr></thead>\n<tbody>");
-        for fact in &found {
-            let mut values = fact.values.as_slice();
-            let mut columns: Vec<Vec<&str>> = Vec::new();
-            for (_, size) in compared.sets {
-                let (own, others) = values.split_at((*size).min(values.len()));
-                values = others;
-                let mut own = own.to_vec();
-                own.sort_unstable();
-                own.dedup();
-                columns.push(own);
+    html! {
+        section { "\n"
+            h2 { "Where the machines or the runs differ" } "\n"
+            @if found.is_empty() {
+                p { "In nothing that all files tell." } "\n"
+            } @else {
+                div.scroll { table {
+                    thead { tr {
+                        th { "what" }
+                        @for (name, _) in compared.sets { th { (safe(name)) } }
+                        th {}
+                    } } "\n"
+                    tbody { @for fact in &found { (differing(fact, compared.sets)) "\n" } }
+                } } "\n"
             }
-            // Constant within each set but different between sets: it may explain the difference.
-            let may_be = columns.iter().all(|own| own.len() == 1);
-            let _ = write!(page, "<tr><th scope=\"row\">{}</th>", html(&fact.name));
-            for own in columns {
-                let _ = write!(page, "<td>{}</td>", html(&own.join(" | ")));
-            }
-            let reason = if may_be { "may be the reason" } else { "" };
-            let _ = writeln!(page, "<td class=\"care\">{reason}</td></tr>");
-        }
-        page.push_str("</tbody></table></div>\n");
+            (same(compared.files, &found))
+        } "\n"
     }
-    same(page, compared.files, &found);
-    page.push_str("</section>\n");
+}
+
+/// One fact that is not the same in all files, with its values in each set.
+fn differing(fact: &comparison::Fact, sets: &[(String, usize)]) -> Markup {
+    let mut values = fact.values.as_slice();
+    let mut columns: Vec<Vec<&str>> = Vec::new();
+    for (_, size) in sets {
+        let (own, others) = values.split_at((*size).min(values.len()));
+        values = others;
+        let mut own = own.to_vec();
+        own.sort_unstable();
+        own.dedup();
+        columns.push(own);
+    }
+    // Constant within each set but different between sets: it may explain the difference.
+    let may_be = columns.iter().all(|own| own.len() == 1);
+    html! {
+        tr {
+            th scope="row" { (safe(&fact.name)) }
+            @for own in columns { td { (safe(&own.join(" | "))) } }
+            td.care { @if may_be { "may be the reason" } }
+        }
+    }
 }
 
 /// Facts that are the same in all files.
-fn same(page: &mut String, files: &[Compared], differing: &[comparison::Fact]) {
+fn same(files: &[Compared], differing: &[comparison::Fact]) -> Markup {
     let Some((first, others)) = files.split_first() else {
-        return;
+        return Markup::default();
     };
     let is_same = |fact: &&(String, String)| {
         others.iter().all(|one| one.recording.facts.contains(fact))
             && differing.iter().all(|other| other.name != fact.0)
     };
-    page.push_str("<details><summary>What is the same in all of them</summary><dl class=\"facts\">");
-    for (name, value) in first.recording.facts.iter().filter(is_same) {
-        let value = if value.is_empty() { "none" } else { value };
-        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(value));
+    let facts = first.recording.facts.iter().filter(is_same);
+    html! {
+        details {
+            summary { "What is the same in all of them" }
+            (page::list(facts.map(|(name, value)| (name.as_str(), value.as_str()))))
+        } "\n"
     }
-    page.push_str("</dl></details>\n");
 }

@@ -3,103 +3,130 @@
 //! in light and dark mode.
 
 pub(crate) mod curves;
-pub(crate) mod escape;
 pub(crate) mod heat_map;
 pub(crate) mod picture;
 pub(crate) mod strip;
+pub(crate) mod text;
 
-use self::escape::{html, percent};
+use self::text::percent;
 use crate::inspect::preemption_name;
+use crate::style::safe;
+use maud::{Markup, PreEscaped, html};
 use measure::{Environment, Level as NoteLevel, Note};
-use plan::Level;
-use std::fmt::Write as _;
+use plan::{Finding, Level};
 
 const STYLE: &str = include_str!("page/page.css");
 
 /// Number of CPUs whose tables and strips are shown; the JSON contains all.
 pub(crate) const CPUS: usize = 16;
 
-/// Everything before the content, with the page's own style.
-pub(crate) fn head(page: &mut String, title: &str, style: &str) {
-    let _ = write!(
-        page,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
-         <style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n",
-        html(title)
-    );
-}
-
-/// Everything after the content, with the page's only script.
-pub(crate) fn end(page: &mut String, script: &str) {
-    let _ = writeln!(page, "<script>\n{script}</script>");
-    page.push_str("</main>\n</body>\n</html>\n");
+/// The page: its title, its own style and script (constants, which are not escaped), and its content.
+pub(crate) fn page(title: &str, style: &'static str, script: &'static str, content: &Markup) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" { "\n"
+            head { "\n"
+                meta charset="utf-8"; "\n"
+                meta name="viewport" content="width=device-width, initial-scale=1"; "\n"
+                meta name="color-scheme" content="light dark"; "\n"
+                title { (safe(title)) } "\n"
+                style { "\n" (PreEscaped(STYLE)) (PreEscaped(style)) } "\n"
+            } "\n"
+            body { "\n"
+                main { "\n"
+                    (content)
+                    script { "\n" (PreEscaped(script)) } "\n"
+                } "\n"
+            } "\n"
+        } "\n"
+    };
+    page.into_string()
 }
 
 /// The page's generator, and all its numbers as a file to be saved with one click.
-pub(crate) fn footer(page: &mut String, tool_version: &str, name: &str, json: Option<&[u8]>) {
-    let _ = write!(page, "<footer>quietcore {}", html(tool_version));
-    if let Some(json) = json {
-        let _ = write!(
-            page,
-            " · <a class=\"download\" download=\"{}\" href=\"data:application/json;charset=utf-8,{}\">save all numbers of this page as JSON</a>",
-            html(name),
-            percent(json)
-        );
+pub(crate) fn footer(tool_version: &str, name: &str, json: Option<&[u8]>) -> Markup {
+    html! {
+        footer {
+            "quietcore " (safe(tool_version))
+            @if let Some(json) = json {
+                " · "
+                a.download download=(safe(name)) href={ "data:application/json;charset=utf-8," (percent(json)) } {
+                    "save all numbers of this page as JSON"
+                }
+            }
+        } "\n"
     }
-    page.push_str("</footer>\n");
 }
 
-/// Limits of the numbers, without duplicates.
-pub(crate) fn notes<'a>(page: &mut String, notes: impl Iterator<Item = &'a Note>, mut said: Vec<&'a Note>) {
+/// Limits of the numbers, without duplicates and without those in `shown`.
+pub(crate) fn notes<'a>(notes: impl Iterator<Item = &'a Note>, shown: &[&Note]) -> Markup {
+    let mut new: Vec<&Note> = Vec::new();
     for note in notes {
-        if said.contains(&note) {
-            continue;
+        if !shown.contains(&note) && !new.contains(&note) {
+            new.push(note);
         }
-        said.push(note);
-        let level = match note.level {
-            NoteLevel::Error => Level::Error,
-            NoteLevel::Warning => Level::Warning,
-            NoteLevel::Info => Level::Info,
-        };
-        finding(page, level, &note.subject, &note.message, &note.fix);
+    }
+    html! {
+        @for note in new { (finding(level(note), &note.subject, &note.message, &note.fix)) }
+    }
+}
+
+const fn level(note: &Note) -> Level {
+    match note.level {
+        NoteLevel::Error => Level::Error,
+        NoteLevel::Warning => Level::Warning,
+        NoteLevel::Info => Level::Info,
     }
 }
 
 /// One finding with what to do about it.
-pub(crate) fn finding(page: &mut String, level: Level, subject: &str, message: &str, fix: &str) {
+fn finding(level: Level, subject: &str, message: &str, fix: &str) -> Markup {
     let class = match level {
         Level::Error => "bad",
         Level::Warning => "care",
         Level::Info => "small",
     };
-    let _ = write!(
-        page,
-        "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>",
-        html(subject),
-        html(message)
-    );
-    if !fix.is_empty() {
-        let _ = write!(page, "<p class=\"fix\">{}</p>", html(fix));
+    html! {
+        div class={ "finding " (class) } {
+            p { b { (safe(subject)) } ": " (safe(message)) }
+            @if !fix.is_empty() { p.fix { (safe(fix)) } }
+        } "\n"
     }
-    page.push_str("</div>\n");
+}
+
+/// All of them, with what to do about each.
+pub(crate) fn findings(all: &[Finding]) -> Markup {
+    html! {
+        @for one in all { (finding(one.level, &one.subject, &one.message, &one.fix)) }
+    }
+}
+
+/// Names and values; an empty value means "known to be none".
+pub(crate) fn list<'a>(facts: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
+    html! {
+        dl.facts {
+            @for (name, value) in facts {
+                dt { (safe(name)) }
+                dd { @if value.is_empty() { "none" } @else { (safe(value)) } }
+            }
+        }
+    }
 }
 
 /// The machine, with the page's own facts before and after.
 pub(crate) fn environment(
-    page: &mut String,
     environment: &Environment,
     first: &[(&str, String)],
     last: &[(&str, String)],
-) {
-    page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
+) -> Markup {
     let known = facts(environment);
-    for (name, value) in first.iter().chain(&known).chain(last) {
-        let value = if value.is_empty() { "none" } else { value };
-        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(value));
+    let all = first.iter().chain(&known).chain(last);
+    html! {
+        section { "\n"
+            h2 { "Where this was measured" } "\n"
+            (list(all.map(|(name, value)| (*name, value.as_str())))) "\n"
+        } "\n"
     }
-    page.push_str("</dl>\n</section>\n");
 }
 
 /// The machine, as names and values; an empty value means "known to be none".

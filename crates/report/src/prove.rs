@@ -1,5 +1,6 @@
 //! Formats `prove`: the complete report on one isolation, for a terminal and as one page.
 
+mod changes;
 mod page;
 mod sections;
 mod statistics;

@@ -4,14 +4,15 @@
 pub(crate) mod cells;
 
 use crate::page;
-use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
+use crate::page::text::unit;
 use crate::recording::sets::runs;
 use crate::study::{Row, head, headline, lines, remarks, withheld};
 use crate::study_samples::StudyCell;
+use crate::style::safe;
 use compare::{Compared, Verdict};
 use formats::Kind;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
 /// The warning above results of emulated processors.
 pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
@@ -36,29 +37,26 @@ pub struct StudyPage<'a> {
     pub json_name: &'a str,
 }
 
-/// The page. All text of the machine and of the study is escaped.
+/// The page.
 #[must_use]
 pub fn study_html(study: &StudyPage) -> String {
-    let mut page = String::with_capacity(1 << 16);
-    page::head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
     let own = own(study);
-    header(&mut page, study, own.is_some_and(|own| own.environment.emulated));
-    for kind in [Kind::Latency, Kind::Noise] {
-        cells::section(&mut page, kind, "cell", study.cells);
-    }
-    differences(&mut page, study.rows);
-    if let Some(own) = own {
-        let first = [("began", own.started_at.clone())];
-        page::environment(&mut page, &own.environment, &first, &[]);
-        page::footer(
-            &mut page,
-            &own.environment.tool_version,
-            study.json_name,
-            study.json,
-        );
-    }
-    page::end(&mut page, SCRIPT);
-    page
+    let content = html! {
+        @if own.is_some_and(|own| own.environment.emulated) { (stamp()) }
+        (header(study))
+        @for kind in [Kind::Latency, Kind::Noise] { (cells::section(kind, "cell", study.cells)) }
+        (differences(study.rows))
+        @if let Some(own) = own {
+            (page::environment(&own.environment, &[("began", own.started_at.clone())], &[]))
+            (page::footer(&own.environment.tool_version, study.json_name, study.json))
+        }
+    };
+    page::page(
+        &format!("quietcore study: {}", study.name),
+        STYLE,
+        SCRIPT,
+        &content,
+    )
 }
 
 /// The first run that quietcore itself made: its machine and conditions.
@@ -67,68 +65,56 @@ pub(crate) fn own<'a>(study: &StudyPage<'a>) -> Option<&'a measure::Measurement>
     runs.find_map(|recording| recording.own.as_deref())
 }
 
-fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
-    if is_emulated {
-        stamp(page);
+fn header(study: &StudyPage) -> Markup {
+    html! {
+        header { "\n"
+            div.brand { b { "quietcore study" } span { (safe(study.name)) } } "\n"
+            h1 { (unit(&headline(study.rows))) } "\n"
+            p.lead { (study.done) " of " (runs(study.runs)) " in " (study.cells.len()) " cells are done." } "\n"
+        } "\n"
     }
-    let _ = write!(
-        page,
-        "<header>\n<div class=\"brand\"><b>quietcore study</b><span>{}</span></div>\n<h1>{}</h1>\n<p class=\"lead\">{} of {} in {} cells are done.</p>\n",
-        html(study.name),
-        unit(&headline(study.rows)),
-        study.done,
-        runs(study.runs),
-        study.cells.len()
-    );
-    page.push_str("</header>\n");
 }
 
 /// Warns that the measuring machine was emulated.
-pub(crate) fn stamp(page: &mut String) {
-    let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{STAMP}</p>");
+pub(crate) fn stamp() -> Markup {
+    html! { p.stamp role="note" { (STAMP) } "\n" }
 }
 
-fn differences(page: &mut String, rows: &[Row]) {
-    if rows.is_empty() {
-        return;
+fn differences(rows: &[Row]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            section { "\n"
+                h2 { "What makes a difference" } "\n"
+                @for row in rows { h3 { (safe(&head(row))) } "\n" (pair(row.compared)) }
+                @for line in remarks(rows) { p.note { (safe(&line)) } "\n" }
+            } "\n"
+        }
     }
-    page.push_str("<section>\n<h2>What makes a difference</h2>\n");
-    for row in rows {
-        let _ = writeln!(page, "<h3>{}</h3>", html(&head(row)));
-        pair(page, row.compared);
-    }
-    for line in remarks(rows) {
-        let _ = writeln!(page, "<p class=\"note\">{}</p>", html(&line));
-    }
-    page.push_str("</section>\n");
 }
 
 /// All numbers of two sets of runs in a table, with the result of the repetitions.
-pub(crate) fn pair(page: &mut String, compared: &Compared) {
+pub(crate) fn pair(compared: &Compared) -> Markup {
     if let Some(why) = withheld(compared) {
-        let _ = writeln!(page, "<p class=\"care\">{why}</p>");
-        return;
+        return html! { p.care { (why) } "\n" };
     }
-    page.push_str(
-        "<div class=\"scroll\"><table><thead><tr><th></th><th>where</th><th>what</th><th class=\"n\">was</th><th class=\"n\">is</th>\
-         <th class=\"n\">difference</th></tr></thead>\n<tbody>",
-    );
-    for line in lines(compared) {
-        let class = match line.verdict {
-            Verdict::Lower => "good",
-            Verdict::Higher => "bad",
-            Verdict::NotShown => "small",
-        };
-        let _ = writeln!(
-            page,
-            "<tr><td class=\"{class}\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            line.word,
-            html(&line.of),
-            html(&line.what),
-            unit(&line.was),
-            unit(&line.is),
-            unit(&line.size)
-        );
+    let class = |verdict| match verdict {
+        Verdict::Lower => "good",
+        Verdict::Higher => "bad",
+        Verdict::NotShown => "small",
+    };
+    html! {
+        div.scroll { table {
+            thead { tr {
+                th {} th { "where" } th { "what" } th.n { "was" } th.n { "is" } th.n { "difference" }
+            } } "\n"
+            tbody {
+                @for line in lines(compared) {
+                    tr {
+                        td class=(class(line.verdict)) { (line.word) } td { (safe(&line.of)) } td { (safe(&line.what)) }
+                        td.n { (unit(&line.was)) } td.n { (unit(&line.is)) } td.n { (unit(&line.size)) }
+                    } "\n"
+                }
+            }
+        } } "\n"
     }
-    page.push_str("</tbody></table></div>\n");
 }

@@ -10,4 +10,5 @@ mod house_licences;
 mod module_paths;
 mod module_tokens;
 mod support;
+mod templates;
 mod test_files;

@@ -3,12 +3,12 @@
 
 use crate::blame_picture::len;
 use crate::culprit::by;
-use crate::page::escape::{html, unit};
-use crate::style::{counted, safe_cut};
+use crate::page::text::{Tenths, unit};
+use crate::style::{counted, safe, safe_cut};
 use crate::units::time;
 use ::blame::{CpuAnswer, Interruption, Piece, Story};
+use maud::{Markup, html};
 use observe::Class;
-use std::fmt::Write as _;
 
 pub(super) const WIDTH: f64 = 640.0;
 pub(super) const LEFT: f64 = 64.0;
@@ -45,74 +45,53 @@ pub(super) fn kind_of(cpu: &CpuAnswer, piece: &Piece) -> &'static str {
 }
 
 /// Draws one gap with the events around it.
-pub(super) fn gap(page: &mut String, cpu: &CpuAnswer, story: &Story, place: usize) {
+pub(super) fn gap(cpu: &CpuAnswer, story: &Story, place: usize) -> Markup {
     let id = format!("g{}-{place}", cpu.cpu);
     let all = len(story).max(1);
     let scale = (WIDTH - LEFT - RIGHT) / all as f64;
     let base = TOP + 3.0 * (BAR + 2.0);
-    let began = cpu.stories.iter().map(|story| story.gap.start).min().unwrap_or(0);
-    let _ = write!(
-        page,
-        "<div class=\"zoom told\"><p><b>{}</b> <span class=\"small\">{} after the first gap</span></p>",
-        unit(&time(all)),
-        unit(&time(story.gap.start - began))
-    );
-    for (class, words, checked) in [
-        ("x1", "1&times;", " checked"),
-        ("x4", "4&times;", ""),
-        ("x16", "16&times;", ""),
-    ] {
-        let _ = write!(
-            page,
-            "<input class=\"{class}\" type=\"radio\" name=\"{id}\" id=\"{id}-{class}\"{checked}><label for=\"{id}-{class}\">{words}</label>"
-        );
-    }
-    let _ = write!(
-        page,
-        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"a gap of {}\">\
-         <rect class=\"strip\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"/>",
-        base + 22.0,
-        html(&time(all)),
-        WIDTH - LEFT - RIGHT,
-        base - TOP
-    );
-    let mut left_out = 0;
-    for piece in &story.pieces {
-        let x = LEFT + (piece.span.start - story.gap.start) as f64 * scale;
-        let width = (piece.span.end - piece.span.start) as f64 * scale;
-        if width < NARROWEST {
-            left_out += 1;
-            continue;
-        }
-        draw(page, cpu, piece, [x, width]);
-    }
-    page.push_str("<g class=\"tick\">");
-    for (part, anchor) in [(0, "start"), (1, "middle"), (2, "end")] {
-        let ns = all / 2 * part;
-        let _ = write!(
-            page,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-            LEFT + ns as f64 * scale,
-            base + 15.0,
-            if part == 2 {
-                unit(&time(all))
-            } else {
-                unit(&time(ns))
+    let first = cpu.stories.iter().map(|story| story.gap.start).min().unwrap_or(0);
+    let width = |piece: &Piece| (piece.span.end - piece.span.start) as f64 * scale;
+    let drawn = |piece: &&Piece| width(piece) >= NARROWEST;
+    let left_out = story.pieces.len() - story.pieces.iter().filter(drawn).count();
+    html! {
+        div class="zoom told" {
+            p { b { (unit(&time(all))) } " " span.small { (unit(&time(story.gap.start - first))) " after the first gap" } }
+            (magnifications(&id))
+            div.scroll {
+                svg viewBox={ "0 0 " (WIDTH) " " (base + 22.0) } role="img" aria-label={ "a gap of " (safe(&time(all))) } {
+                    rect.strip x=(LEFT) y=(TOP) width=(WIDTH - LEFT - RIGHT) height=(base - TOP) {}
+                    @for one in story.pieces.iter().filter(drawn) {
+                        @let x = LEFT + (one.span.start - story.gap.start) as f64 * scale;
+                        (piece(cpu, one, [x, width(one)]))
+                    }
+                    g.tick {
+                        @for (ns, label, anchor) in [(0, 0, "start"), (all / 2, all / 2, "middle"), (all / 2 * 2, all, "end")] {
+                            text x=(Tenths(LEFT + ns as f64 * scale)) y=(Tenths(base + 15.0)) text-anchor=(anchor) {
+                                (unit(&time(label)))
+                            }
+                        }
+                    }
+                }
             }
-        );
+            output {}
+            @if left_out > 0 { p.small { (counted(left_out, "piece")) " too short to be drawn" } }
+        } "\n"
     }
-    page.push_str("</g></svg></div><output></output>");
-    if left_out > 0 {
-        let _ = write!(
-            page,
-            "<p class=\"small\">{} too short to be drawn</p>",
-            counted(left_out, "piece")
-        );
-    }
-    page.push_str("</div>\n");
 }
 
-fn draw(page: &mut String, cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2]) {
+/// The buttons that magnify a drawing.
+fn magnifications(id: &str) -> Markup {
+    html! {
+        @for (class, label) in [("x1", "1×"), ("x4", "4×"), ("x16", "16×")] {
+            @let of = format!("{id}-{class}");
+            input class=(class) type="radio" name=(id) id=(of) checked[class == "x1"];
+            label for=(of) { (label) }
+        }
+    }
+}
+
+fn piece(cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2]) -> Markup {
     let row = of_piece(cpu, piece);
     let kind = kind_of(cpu, piece);
     let height = match kind {
@@ -122,26 +101,21 @@ fn draw(page: &mut String, cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2])
     };
     let y = TOP + height * (BAR + 2.0);
     let name = row.map_or("unexplained", |row| row.name.as_str());
-    let cause = row
-        .and_then(|row| row.culprit.as_ref())
-        .map_or(String::new(), |culprit| format!(", {}", by(culprit)));
-    let _ = write!(
-        page,
-        "<rect class=\"piece mark {kind}\" x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{BAR}\"><title>{}: {}{}</title></rect>",
-        html(name),
-        unit(&time(piece.span.end - piece.span.start)),
-        html(&cause)
-    );
+    let cause = row.and_then(|row| row.culprit.as_ref()).map(by);
     // As large as fits, down to the size that the highest magnification makes readable.
     let letters = name.chars().count().clamp(1, 24) as f64;
     let size = (width / (letters * 0.62)).min(12.0);
-    if size >= 0.8 {
-        let _ = write!(
-            page,
-            "<text class=\"in\" x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"middle\" style=\"font-size:{size:.2}px\">{}</text>",
-            x + width / 2.0,
-            y + BAR / 2.0 + size * 0.35,
-            html(&safe_cut(name, 24))
-        );
+    let hundredths = |value: f64| format!("{value:.2}");
+    html! {
+        rect class={ "piece mark " (kind) } x=(hundredths(x)) y=(y) width=(hundredths(width)) height=(BAR) {
+            title {
+                (safe(name)) ": " (unit(&time(piece.span.end - piece.span.start)))
+                @if let Some(cause) = cause { ", " (safe(&cause)) }
+            }
+        }
+        @if size >= 0.8 {
+            text.in x=(hundredths(x + width / 2.0)) y=(hundredths(y + BAR / 2.0 + size * 0.35)) text-anchor="middle"
+                style={ "font-size:" (hundredths(size)) "px" } { (safe(&safe_cut(name, 24))) }
+        }
     }
 }

@@ -3,27 +3,31 @@
 
 use super::drawing::{LEFT, RIGHT, TOP, WIDTH, kind_of, of_piece};
 use crate::blame_picture::len;
-use crate::page::escape::{html, unit};
-use crate::style::grouped;
+use crate::page::text::{Tenths, unit};
+use crate::style::{grouped, safe};
 use crate::units::time;
 use ::blame::{CpuAnswer, Story};
+use maud::{Markup, html};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const STRIP: f64 = 92.0;
+const BASE: f64 = TOP + STRIP;
+/// Width of the plane.
+const PLANE: f64 = WIDTH - LEFT - RIGHT;
 /// Columns of the strip: each shows its longest gap.
 const COLUMNS: usize = 562;
 /// Pointer tolerance in columns to both sides, if no other mark is there.
 const NEAR: usize = 4;
 
 /// All kept gaps over time: height is the length, colour the main culprit of each.
-pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
+pub(super) fn overview(cpu: &CpuAnswer) -> Markup {
     let gaps = || cpu.stories.iter().map(|story| (story, len(story)));
     let (Some(begin), Some(end)) = (
         gaps().map(|(story, _)| story.gap.start).min(),
         gaps().map(|(story, _)| story.gap.end).max(),
     ) else {
-        return;
+        return Markup::default();
     };
     let longest = gaps().map(|(_, ns)| ns).max().unwrap_or(1).max(10);
     let shortest = gaps().map(|(_, ns)| ns).min().unwrap_or(1).max(1);
@@ -32,96 +36,100 @@ pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
         (shortest as f64).log10(),
         (longest.max(shortest * 10) as f64).log10(),
     );
-    let base = TOP + STRIP;
-    let width = WIDTH - LEFT - RIGHT;
     let y =
-        |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
-    let _ = write!(
-        page,
-        "<figure class=\"told\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\"><title>Gaps on CPU {} over {}</title>\
-         <rect class=\"strip\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{STRIP}\"/><g class=\"tick\">",
-        base + 24.0,
-        cpu.cpu,
-        unit(&time(window))
-    );
-    for ns in [shortest, longest] {
-        let _ = write!(
-            page,
-            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 7.0,
-            y(ns) + 4.0,
-            unit(&time(ns))
-        );
+        |ns: u64| BASE - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
+    let columns = columns(cpu, begin, window);
+    html! {
+        figure.told {
+            svg viewBox={ "0 0 " (WIDTH) " " (BASE + 24.0) } role="img" {
+                title { "Gaps on CPU " (cpu.cpu) " over " (unit(&time(window))) }
+                rect.strip x=(LEFT) y=(TOP) width=(PLANE) height=(STRIP) {}
+                g.tick {
+                    @for ns in [shortest, longest] {
+                        text x=(LEFT - 7.0) y=(Tenths(y(ns) + 4.0)) text-anchor="end" { (unit(&time(ns))) }
+                    }
+                    text x=(LEFT) y=(Tenths(BASE + 17.0)) { "first gap" }
+                    text x=(WIDTH - RIGHT) y=(Tenths(BASE + 17.0)) text-anchor="end" { (unit(&time(window))) }
+                }
+                @for kind in ["task", "soft", "irq", "blank"] {
+                    @let of_kind = columns.iter().filter(|one| most_of(cpu, one.story) == kind);
+                    @let path = path(of_kind, y);
+                    @if !path.is_empty() { path class={ "gaps " (kind) } d=(path) {} }
+                }
+                (marks(cpu, begin, &columns))
+            }
+            output {}
+            (caption(cpu))
+        } "\n"
     }
-    let _ = write!(
-        page,
-        "<text x=\"{LEFT}\" y=\"{:.1}\">first gap</text><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g>",
-        base + 17.0,
-        WIDTH - RIGHT,
-        base + 17.0,
-        unit(&time(window))
-    );
-    let mut tallest: Vec<Option<(u64, &Story)>> = vec![None; COLUMNS];
-    for (story, ns) in gaps() {
+}
+
+/// The longest gap at one position.
+struct Column<'a> {
+    place: usize,
+    ns: u64,
+    story: &'a Story,
+}
+
+/// The positions with a gap, in order.
+fn columns(cpu: &CpuAnswer, begin: u64, window: u64) -> Vec<Column<'_>> {
+    let mut tallest: BTreeMap<usize, Column> = BTreeMap::new();
+    for story in &cpu.stories {
         let place = (story.gap.start - begin) as f64 / window as f64 * COLUMNS as f64;
-        if let Some(column) = tallest.get_mut((place as usize).min(COLUMNS - 1))
-            && column.is_none_or(|(before, _)| before < ns)
-        {
-            *column = Some((ns, story));
+        let (place, ns) = ((place as usize).min(COLUMNS - 1), len(story));
+        if tallest.get(&place).is_none_or(|column| column.ns < ns) {
+            tallest.insert(place, Column { place, ns, story });
         }
     }
-    let drawn = || {
-        let columns = tallest.iter().enumerate();
-        columns.filter_map(|(column, tallest)| tallest.map(|(ns, story)| (column, ns, story)))
-    };
-    for kind in ["task", "soft", "irq", "blank"] {
-        let mut path = String::new();
-        for (column, ns, _) in drawn().filter(|(_, _, story)| most_of(cpu, story) == kind) {
-            let x = LEFT + (column as f64 + 0.5) * width / COLUMNS as f64;
-            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", y(ns) - 1.0);
-        }
-        if !path.is_empty() {
-            let _ = write!(page, "<path class=\"gaps {kind}\" d=\"{path}\"/>");
+    tallest.into_values().collect()
+}
+
+fn path<'a>(columns: impl Iterator<Item = &'a Column<'a>>, y: impl Fn(u64) -> f64) -> String {
+    let mut path = String::new();
+    for column in columns {
+        let x = LEFT + (column.place as f64 + 0.5) * PLANE / COLUMNS as f64;
+        let _ = write!(path, "M{x:.1} {BASE:.1}V{:.1}", y(column.ns) - 1.0);
+    }
+    path
+}
+
+/// What shows the gaps to the pointer and the keyboard. The space between two marks belongs to the nearer one, within the
+/// pointer tolerance.
+fn marks(cpu: &CpuAnswer, begin: u64, columns: &[Column]) -> Markup {
+    let middle = |two: &[Column]| (two[0].place + two[1].place).div_ceil(2);
+    let between: Vec<usize> = columns.windows(2).map(middle).collect();
+    let starts = std::iter::once(0).chain(between.iter().copied());
+    let ends = between.iter().copied().chain([COLUMNS]);
+    html! {
+        @for (column, (start, end)) in columns.iter().zip(starts.zip(ends)) {
+            @let left = start.max(column.place.saturating_sub(NEAR));
+            @let right = end.min(column.place + 1 + NEAR);
+            rect.mark x=(Tenths(LEFT + left as f64 * PLANE / COLUMNS as f64)) y=(TOP)
+                width=(Tenths((right - left) as f64 * PLANE / COLUMNS as f64)) height=(STRIP) {
+                title {
+                    (unit(&time(column.ns))) ", " (unit(&time(column.story.gap.start - begin))) " after the first gap, most of it "
+                    (safe(&who(cpu, column.story)))
+                }
+            }
         }
     }
-    let mut from = 0;
-    let mut after = drawn().skip(1).map(|(column, ..)| column);
-    for (column, ns, story) in drawn() {
-        // The space between two marks belongs to the nearer one, within the pointer tolerance.
-        let between = after.next().map_or(COLUMNS, |next| (column + next).div_ceil(2));
-        let (left, right) = (
-            from.max(column.saturating_sub(NEAR)),
-            between.min(column + 1 + NEAR),
-        );
-        from = between;
-        let _ = write!(
-            page,
-            "<rect class=\"mark\" x=\"{:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{STRIP}\"><title>{}, {} after the first gap, most \
-             of it {}</title></rect>",
-            LEFT + left as f64 * width / COLUMNS as f64,
-            (right - left) as f64 * width / COLUMNS as f64,
-            unit(&time(ns)),
-            unit(&time(story.gap.start - begin)),
-            html(&who(cpu, story))
-        );
-    }
-    page.push_str("</svg><output></output><figcaption>");
-    for (kind, what) in [
+}
+
+fn caption(cpu: &CpuAnswer) -> Markup {
+    let kinds = [
         ("task", "a thread"),
         ("soft", "a softirq"),
         ("irq", "an interrupt"),
         ("blank", "unexplained"),
-    ] {
-        let _ = write!(page, "<i class=\"k {kind}\"></i>{what} &#8194;");
+    ];
+    html! {
+        figcaption {
+            @for (kind, what) in kinds { i class={ "k " (kind) } {} (what) " \u{2002}" }
+            "each line is the longest gap of its moment"
+            @if cpu.stories_left_out > 0 { ", " (grouped(cpu.stories_left_out)) " are not drawn" }
+            span.keys hidden { "; the arrow keys tell them" }
+        }
     }
-    let part = match cpu.stories_left_out {
-        0 => String::new(),
-        left_out => format!(", {} are not drawn", grouped(left_out)),
-    };
-    let _ = writeln!(
-        page,
-        "each line is the longest gap of its moment{part}<span class=\"keys\" hidden>; the arrow keys tell them</span></figcaption></figure>"
-    );
 }
 
 /// The kind with most time in a gap.

@@ -8,58 +8,57 @@ mod tables;
 use super::accounts::program_words;
 use super::{not_representative, title};
 use crate::bound::{Side, rounded};
-use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
+use crate::page::text::unit;
 use crate::page::{self, CPUS};
-use crate::residue::residue;
+use crate::residue::{Residue, residue};
 use crate::statistics::{per_second, stolen, tail, worst};
-use crate::style::grouped;
+use crate::style::{grouped, safe};
 use crate::units::{maybe_time, percent, rate, time};
 use machine::{CpuSet, Nanos};
+use maud::{Markup, html};
 use measure::{Kind, Measurement};
-use std::fmt::Write as _;
 
-/// The page. All text of the machine is escaped; the whole result is embedded as JSON under the name `json_name`, to be
-/// saved with one click.
+/// The page. The whole result is embedded as JSON under the name `json_name`, to be saved with one click.
 #[must_use]
 pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
-    let mut page = String::with_capacity(1 << 16);
-    page::head(&mut page, &format!("quietcore: {}", cpus(measurement)), STYLE);
-    header(&mut page, measurement);
-    tiles(&mut page, measurement);
+    let environment = &measurement.environment;
     let kinds = of_each_kind(measurement);
-    for (place, one) in kinds.iter().enumerate() {
-        page.push_str("<section>\n");
-        drawings::of(&mut page, one);
-        if place + 1 == kinds.len() {
-            page::notes(&mut page, measurement.findings.iter(), Vec::new());
-        }
-        page.push_str("</section>\n");
-    }
-    for one in &kinds {
-        let heading = match (kinds.len(), one.kind) {
-            (1, _) => "Every CPU",
-            (_, Kind::Noise) => "Gaps on every CPU",
-            (_, Kind::Latency | Kind::All) => "Wake-ups on every CPU",
-        };
-        tables::of(&mut page, one, heading);
-    }
-    programs(&mut page, measurement);
-    counters(&mut page, measurement);
-    let first = [
+    let facts = [
         ("measured CPUs", cpus(measurement)),
         ("began", measurement.started_at.clone()),
     ];
-    page::environment(&mut page, &measurement.environment, &first, &[]);
     let json = serde_json::to_vec(measurement).ok();
-    page::footer(
-        &mut page,
-        &measurement.environment.tool_version,
-        json_name,
-        json.as_deref(),
-    );
-    page::end(&mut page, SCRIPT);
-    page
+    let content = html! {
+        (header(measurement))
+        (tiles(&kinds))
+        @for (place, one) in kinds.iter().enumerate() {
+            section { "\n"
+                (drawings::of(one))
+                @if place + 1 == kinds.len() { (page::notes(measurement.findings.iter(), &[])) }
+            } "\n"
+        }
+        @for one in &kinds { (tables::of(one, heading(one.kind, kinds.len()))) }
+        (programs(measurement))
+        (counters(measurement))
+        (page::environment(environment, &facts, &[]))
+        (page::footer(&environment.tool_version, json_name, json.as_deref()))
+    };
+    page::page(
+        &format!("quietcore: {}", cpus(measurement)),
+        STYLE,
+        SCRIPT,
+        &content,
+    )
+}
+
+/// The heading of the tables of one of several kinds.
+const fn heading(kind: Kind, kinds: usize) -> &'static str {
+    match (kinds, kind) {
+        (1, _) => "Every CPU",
+        (_, Kind::Noise) => "Gaps on every CPU",
+        (_, Kind::Latency | Kind::All) => "Wake-ups on every CPU",
+    }
 }
 
 /// The threads of each kind separately; a measurement without threads keeps its intended kind.
@@ -82,15 +81,15 @@ fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
 }
 
 /// How the accompanying programs ended.
-fn programs(page: &mut String, measurement: &Measurement) {
-    if measurement.programs.is_empty() {
-        return;
+fn programs(measurement: &Measurement) -> Markup {
+    html! {
+        @if !measurement.programs.is_empty() {
+            section { "\n"
+                h2 { "Programs that ran beside" } "\n"
+                ul { @for program in &measurement.programs { li { (unit(&program_words(program))) } } } "\n"
+            } "\n"
+        }
     }
-    page.push_str("<section>\n<h2>Programs that ran beside</h2>\n<ul>");
-    for program in &measurement.programs {
-        let _ = write!(page, "<li>{}</li>", unit(&program_words(program)));
-    }
-    page.push_str("</ul>\n</section>\n");
 }
 
 fn cpus(measurement: &Measurement) -> String {
@@ -98,17 +97,8 @@ fn cpus(measurement: &Measurement) -> String {
     format!("CPU {cpus}")
 }
 
-fn header(page: &mut String, measurement: &Measurement) {
+fn header(measurement: &Measurement) -> Markup {
     let environment = &measurement.environment;
-    if environment.emulated {
-        page.push_str(
-            "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say \
-             nothing about any machine.</p>\n",
-        );
-    }
-    if let Some(line) = not_representative(measurement) {
-        let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{}</p>", html(&line));
-    }
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
     let release = environment.release.as_deref().map_or_else(
         || "kernel unknown".to_owned(),
@@ -119,38 +109,43 @@ fn header(page: &mut String, measurement: &Measurement) {
         Kind::All => "all",
         Kind::Noise => "noise",
     };
-    let _ = write!(
-        page,
-        "<header>\n<div class=\"brand\"><b>quietcore measure {kind}</b><span>{}</span><span>{}</span><span>{}</span>\
-         <time>{}</time></div>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
-        html(&cpus(measurement)),
-        html(model),
-        html(&release),
-        html(&measurement.started_at),
-        unit(&headline(measurement)),
-        unit(&title(measurement)),
-    );
-    if !measurement.complete {
-        let note = match measurement.broke {
-            Some(broke) => format!(
-                "stopped after {}: CPU {} had {}, the limit was {}",
-                time(measurement.duration_ns),
-                broke.cpu,
-                time(broke.value_ns),
-                time(broke.limit_ns)
-            ),
-            None => format!(
-                "interrupted: {} only, not the whole measurement",
-                time(measurement.duration_ns)
-            ),
-        };
-        let _ = writeln!(
-            page,
-            "<div class=\"badges\"><span class=\"badge care\">{}</span></div>",
-            unit(&note)
-        );
+    html! {
+        @if environment.emulated {
+            p.stamp role="note" {
+                "Emulated processor. These times are those of the emulator and say nothing about any machine."
+            } "\n"
+        }
+        @if let Some(line) = not_representative(measurement) { p.stamp role="note" { (safe(&line)) } "\n" }
+        header { "\n"
+            div.brand {
+                b { "quietcore measure " (kind) }
+                span { (cpus(measurement)) } span { (safe(model)) } span { (safe(&release)) }
+                time { (safe(&measurement.started_at)) }
+            } "\n"
+            h1 { (unit(&headline(measurement))) } "\n"
+            p.lead { (unit(&title(measurement))) } "\n"
+            @if !measurement.complete {
+                div.badges { span class="badge care" { (unit(&end(measurement))) } } "\n"
+            }
+        } "\n"
     }
-    page.push_str("</header>\n");
+}
+
+/// Why the measurement ended early.
+fn end(measurement: &Measurement) -> String {
+    match measurement.broke {
+        Some(broke) => format!(
+            "stopped after {}: CPU {} had {}, the limit was {}",
+            time(measurement.duration_ns),
+            broke.cpu,
+            time(broke.value_ns),
+            time(broke.limit_ns)
+        ),
+        None => format!(
+            "interrupted: {} only, not the whole measurement",
+            time(measurement.duration_ns)
+        ),
+    }
 }
 
 /// The answer, in one or two sentences.
@@ -172,19 +167,14 @@ fn sentence(measurement: &Measurement) -> String {
     }
 }
 
-fn tiles(page: &mut String, measurement: &Measurement) {
-    let kinds = of_each_kind(measurement);
-    let tiles = kinds.iter().flat_map(tiles_of);
-    page.push_str("<dl class=\"tiles\">\n");
-    for (what, value) in tiles {
-        let _ = writeln!(
-            page,
-            "<div class=\"tile\"><dt>{}</dt><dd class=\"during\">{}</dd></div>",
-            html(what),
-            unit(&value)
-        );
+fn tiles(kinds: &[Measurement]) -> Markup {
+    html! {
+        dl.tiles { "\n"
+            @for (what, value) in kinds.iter().flat_map(tiles_of) {
+                div.tile { dt { (what) } dd.during { (unit(&value)) } } "\n"
+            }
+        } "\n"
     }
-    page.push_str("</dl>\n");
 }
 
 fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
@@ -214,35 +204,42 @@ fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
 }
 
 /// Kernel counters of these CPUs while the samplers ran.
-fn counters(page: &mut String, measurement: &Measurement) {
+fn counters(measurement: &Measurement) -> Markup {
     let Some(activity) = &measurement.activity else {
-        return;
+        return Markup::default();
     };
     let cpus: CpuSet = measurement.threads.iter().map(|thread| thread.cpu).collect();
-    page.push_str("<section>\n<h2>What arrived meanwhile</h2>\n<p class=\"note\">Counted by the kernel while the samplers ran.</p>\n");
-    for cpu in residue(None, activity, &cpus).iter().take(CPUS) {
-        let rows: Vec<_> = cpu.rows.iter().filter(|row| row.count > 0).collect();
-        let _ = write!(page, "<h3>CPU {}</h3>", cpu.cpu);
-        if rows.is_empty() {
-            page.push_str("<p>Nothing that the kernel counts.</p>\n");
-            continue;
-        }
-        page.push_str(
-            "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">what</th><th scope=\"col\" class=\"n\">per second</th>\
-             <th scope=\"col\" class=\"n\">count</th><th scope=\"col\">what would stop it</th></tr></thead><tbody>",
-        );
-        for row in rows {
-            let _ = write!(
-                page,
-                "<tr><th scope=\"row\">{} <code>{}</code></th><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
-                html(&row.what),
-                html(&row.name),
-                rate(row.per_second),
-                grouped(row.count),
-                html(&row.cure)
-            );
-        }
-        page.push_str("</tbody></table></div>\n");
+    html! {
+        section { "\n"
+            h2 { "What arrived meanwhile" } "\n"
+            p.note { "Counted by the kernel while the samplers ran." } "\n"
+            @for cpu in residue(None, activity, &cpus).iter().take(CPUS) { (counted(cpu)) }
+        } "\n"
     }
-    page.push_str("</section>\n");
+}
+
+/// What arrived on one CPU.
+fn counted(cpu: &Residue) -> Markup {
+    let rows: Vec<_> = cpu.rows.iter().filter(|row| row.count > 0).collect();
+    html! {
+        h3 { "CPU " (cpu.cpu) }
+        @if rows.is_empty() {
+            p { "Nothing that the kernel counts." } "\n"
+        } @else {
+            div.scroll { table {
+                thead { tr {
+                    th scope="col" { "what" } th.n scope="col" { "per second" } th.n scope="col" { "count" }
+                    th scope="col" { "what would stop it" }
+                } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            th scope="row" { (safe(&row.what)) " " code { (safe(&row.name)) } }
+                            td.n { (rate(row.per_second)) } td.n { (grouped(row.count)) } td { (safe(&row.cure)) }
+                        }
+                    }
+                }
+            } } "\n"
+        }
+    }
 }

@@ -4,6 +4,7 @@
 mod plot;
 
 use crate::bins::logarithmic;
+use maud::{Markup, html};
 use plot::Plot;
 
 pub(crate) use plot::round;
@@ -56,7 +57,7 @@ pub(crate) fn curves(
     axis: &str,
     scale: Scale,
     all: &[Curve],
-) -> Option<String> {
+) -> Option<Markup> {
     let steps: Vec<Vec<Step>> = all.iter().map(|curve| steps(curve, scale)).collect();
     let seen = || steps.iter().flatten().filter(|step| step.2 > 0.0);
     let least = |from: fn(&Step) -> f64| seen().map(from).fold(f64::INFINITY, f64::min);
@@ -71,32 +72,37 @@ pub(crate) fn curves(
         least(|step| step.2),
         most(|step| step.2),
     );
-    let mut svg = format!("<figure class=\"{class} plot\" id=\"{id}\">\n");
-    plot.open(&mut svg, id, title);
-    plot.grid(&mut svg, axis);
-    plot.open_moved(&mut svg, id);
-    for (curve, steps) in all.iter().zip(&steps) {
-        plot.curve(&mut svg, curve, steps);
-    }
-    svg.push_str("</g></g>\n");
-    for (row, curve) in all.iter().filter(|curve| curve.worst_ns.is_some()).enumerate() {
-        plot.flag(&mut svg, curve, row);
-    }
-    svg.push_str("</svg>\n");
-    svg.push_str(CONTROLS);
-    svg.push_str("</figure>\n");
-    Some(svg)
+    let flagged = || all.iter().filter(|curve| curve.worst_ns.is_some()).enumerate();
+    let content = html! {
+        (plot.grid(axis))
+        (plot.moved(id, &html! {
+            @for (curve, steps) in all.iter().zip(&steps) { (plot.curve(curve, steps)) }
+        }))
+        @for (row, curve) in flagged() { (plot.flag(curve, row)) }
+    };
+    Some(html! {
+        figure class={ (class) " plot" } id=(id) { "\n"
+            (plot.drawing(id, title, &content))
+            (controls())
+        } "\n"
+    })
 }
 
 /// Zoom controls; only the script shows them, because they need it.
-const CONTROLS: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"zoom\" hidden>\
-<button type=\"button\" data-do=\"in\">zoom in <kbd>+</kbd></button>\
-<button type=\"button\" data-do=\"out\">zoom out <kbd>-</kbd></button>\
-<button type=\"button\" data-do=\"earlier\">shorter <kbd>shift \u{2190}</kbd></button>\
-<button type=\"button\" data-do=\"later\">longer <kbd>shift \u{2192}</kbd></button>\
-<button type=\"button\" data-do=\"all\">show all <kbd>0</kbd></button>\
-<output></output><p class=\"small\">Or drag over what shall fill the drawing. The arrow keys read the curves.</p>\
-<p class=\"values\" aria-live=\"polite\"></p></div>\n";
+fn controls() -> Markup {
+    html! {
+        div.zoom role="group" aria-label="zoom" hidden {
+            button type="button" data-do="in" { "zoom in " kbd { "+" } }
+            button type="button" data-do="out" { "zoom out " kbd { "-" } }
+            button type="button" data-do="earlier" { "shorter " kbd { "shift \u{2190}" } }
+            button type="button" data-do="later" { "longer " kbd { "shift \u{2192}" } }
+            button type="button" data-do="all" { "show all " kbd { "0" } }
+            output {}
+            p.small { "Or drag over what shall fill the drawing. The arrow keys read the curves." }
+            p.values aria-live="polite" {}
+        } "\n"
+    }
+}
 
 #[allow(clippy::cast_precision_loss)] // A drawing needs no more.
 fn steps(curve: &Curve, scale: Scale) -> Vec<Step> {
@@ -144,7 +150,9 @@ mod tests {
             ..curve(0, "<none>", COMMON)
         };
         let all = [flagged, curve(1, "strict", &COMMON[..1])];
-        curves("a", "logs", "all & everything", "late", scale, &all).unwrap()
+        curves("a", "logs", "all & everything", "late", scale, &all)
+            .unwrap()
+            .into_string()
     }
 
     /// The outline of the first curve.
@@ -186,15 +194,14 @@ mod tests {
     fn nothing_is_drawn_of_nothing() {
         let none = curve(0, "none", &[]);
         for scale in [Scale::Logarithmic, Scale::Linear(1_000), Scale::Linear(0)] {
-            assert_eq!(
-                curves("a", "x", "b", "c", scale, std::slice::from_ref(&none)),
-                None
-            );
+            assert!(curves("a", "x", "b", "c", scale, std::slice::from_ref(&none)).is_none());
         }
         // Values at both ends of the range.
         let wide = curve(0, "none", &[(0, 1), (u64::MAX - 1, u64::MAX / 2)]);
         for scale in [Scale::Logarithmic, Scale::Linear(u64::MAX)] {
-            let svg = curves("a", "x", "b", "c", scale, std::slice::from_ref(&wide)).unwrap();
+            let svg = curves("a", "x", "b", "c", scale, std::slice::from_ref(&wide))
+                .unwrap()
+                .into_string();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }

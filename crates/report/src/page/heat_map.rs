@@ -1,11 +1,11 @@
 //! Draws every CPU over time, darker for worse values: unlike drawings of single CPUs, this shows that several were stopped at
 //! once, or one after the other. The measurement itself does the binning, so all samples are included, regardless of their number.
 
-use super::escape::unit;
+use super::text::{Tenths, unit};
 use crate::bound::at_most;
 use crate::units::time;
+use maud::{Markup, html};
 use measure::{Kind, OverTime, ThreadResult};
-use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 64.0;
@@ -41,7 +41,7 @@ const LATE: Shades = [
 ];
 
 /// Draws the threads of one kind; `None` if no sample has a timestamp.
-pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
+pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<Markup> {
     let with_times = threads
         .iter()
         .filter_map(|thread| Some((thread, narrowed(kind, thread.over_time.as_ref()?))));
@@ -62,37 +62,24 @@ pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
         ),
     };
     let height = TOP + ROW * rows.len() as f64 + 22.0;
-    let mut svg = format!(
-        "<svg class=\"heat-map\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title \
-         id=\"{id}-t\">{title} over time</title><desc id=\"{id}-d\">A row for each CPU over {}; the darker a field, the larger \
-         {what}.</desc>\n",
-        unit(&time(window_ns))
-    );
-    legend(&mut svg, &shades);
-    for (place, (thread, over_time)) in rows.iter().enumerate() {
-        let top = TOP + ROW * place as f64;
-        let _ = write!(
-            svg,
-            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">CPU {}</text><rect class=\"strip\" x=\"{LEFT}\" y=\"{top:.1}\" \
-             width=\"{:.1}\" height=\"{:.1}\"/>",
-            LEFT - 7.0,
-            top + ROW - 5.0,
-            thread.cpu.0,
-            WIDTH - LEFT - RIGHT,
-            ROW - SPACE
-        );
-        fields(&mut svg, top, kind, thread, over_time, (window_ns, &shades));
-        svg.push('\n');
-    }
-    let _ = writeln!(
-        svg,
-        "<g class=\"tick\"><text x=\"{LEFT}\" y=\"{:.1}\">start</text><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g></svg>",
-        height - 6.0,
-        WIDTH - RIGHT,
-        height - 6.0,
-        unit(&time(window_ns))
-    );
-    Some(svg)
+    let end = unit(&time(window_ns));
+    Some(html! {
+        svg.heat-map viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-labelledby={ (id) "-t " (id) "-d" } {
+            title id={ (id) "-t" } { (title) " over time" }
+            desc id={ (id) "-d" } { "A row for each CPU over " (end) "; the darker a field, the larger " (what) "." } "\n"
+            (legend(&shades))
+            @for (place, (thread, over_time)) in rows.iter().enumerate() {
+                @let top = TOP + ROW * place as f64;
+                text x=(LEFT - 7.0) y=(Tenths(top + ROW - 5.0)) text-anchor="end" { "CPU " (thread.cpu.0) }
+                rect.strip x=(LEFT) y=(Tenths(top)) width=(Tenths(WIDTH - LEFT - RIGHT)) height=(Tenths(ROW - SPACE)) {}
+                (fields(top, kind, thread, over_time, (window_ns, &shades))) "\n"
+            }
+            g.tick {
+                text x=(LEFT) y=(Tenths(height - 6.0)) { "start" }
+                text x=(WIDTH - RIGHT) y=(Tenths(height - 6.0)) text-anchor="end" { (end) }
+            }
+        } "\n"
+    })
 }
 
 /// The same with fewer parts, each a whole number of the measurement's own parts.
@@ -110,29 +97,27 @@ fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
 }
 
 /// The meaning of the shades, above the rows.
-fn legend(svg: &mut String, shades: &Shades) {
-    svg.push_str("<g class=\"tick\">");
-    for (shade, (_, called)) in shades.iter().enumerate() {
-        let left = LEFT + 140.0 * shade as f64;
-        let _ = write!(
-            svg,
-            "<rect class=\"heat h{shade}\" x=\"{left}\" y=\"4\" width=\"14\" height=\"11\"/><text x=\"{}\" y=\"14\">{called}</text>",
-            left + 20.0
-        );
+fn legend(shades: &Shades) -> Markup {
+    html! {
+        g.tick {
+            @for (shade, (_, called)) in shades.iter().enumerate() {
+                @let left = LEFT + 140.0 * shade as f64;
+                rect class={ "heat h" (shade) } x=(left) y="4" width="14" height="11" {}
+                text x=(left + 20.0) y="14" { (called) }
+            }
+        } "\n"
     }
-    svg.push_str("</g>\n");
 }
 
 fn fields(
-    svg: &mut String,
     top: f64,
     kind: Kind,
     thread: &ThreadResult,
     over_time: &OverTime,
     (window_ns, shades): (u64, &Shades),
-) {
+) -> Markup {
     let wide = (WIDTH - LEFT - RIGHT) / window_ns as f64;
-    for (place, &value) in over_time.values_ns.iter().enumerate() {
+    let field = |(place, &value): (usize, &u64)| {
         let from_ns = over_time
             .begins_ns
             .saturating_add(over_time.part_ns.saturating_mul(place as u64));
@@ -142,23 +127,22 @@ fn fields(
             Kind::Noise => per_million(value, length_ns),
             Kind::Latency | Kind::All => value,
         };
-        let Some(shade) = shades.iter().rposition(|(least, _)| weight >= *least) else {
-            continue;
-        };
-        let what = match kind {
-            Kind::Noise => format!("{} stolen", unit(&time(value))),
-            Kind::Latency | Kind::All => format!("{} late at most", unit(&at_most(value))),
-        };
-        let _ = write!(
-            svg,
-            "<rect class=\"heat h{shade}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>CPU {}, from {}: \
-             {what}</title></rect>",
-            LEFT + wide * from_ns as f64,
-            (wide * length_ns as f64).max(0.5),
-            ROW - SPACE,
-            thread.cpu.0,
-            unit(&time(from_ns))
-        );
+        let shade = shades.iter().rposition(|(least, _)| weight >= *least)?;
+        Some((shade, value, from_ns, length_ns))
+    };
+    html! {
+        @for (shade, value, from_ns, length_ns) in over_time.values_ns.iter().enumerate().filter_map(field) {
+            rect class={ "heat h" (shade) } x=(Tenths(LEFT + wide * from_ns as f64)) y=(Tenths(top))
+                width=(Tenths((wide * length_ns as f64).max(0.5))) height=(Tenths(ROW - SPACE)) {
+                title {
+                    "CPU " (thread.cpu.0) ", from " (unit(&time(from_ns))) ": "
+                    @match kind {
+                        Kind::Noise => { (unit(&time(value))) " stolen" }
+                        Kind::Latency | Kind::All => { (unit(&at_most(value))) " late at most" }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 //! the same one, so that readers learn it once.
 
 use super::curves::{Curve, Scale, curves, round};
-use super::escape::{html, unit};
-use std::fmt::Write as _;
+use super::text::unit;
+use crate::style::safe;
+use maud::{Markup, html};
 
 /// Style of these drawings.
 pub(crate) const STYLE: &str = include_str!("picture.css");
@@ -30,8 +31,8 @@ pub(crate) struct Picture<'a> {
     pub common_ns: Option<u64>,
 }
 
-/// Writes the drawing into the page, in both scales.
-pub(crate) fn picture(page: &mut String, picture: &Picture) {
+/// The drawing, in both scales.
+pub(crate) fn picture(picture: &Picture) -> Markup {
     let Picture { id, title, axis, .. } = picture;
     let drawn = |class: &str, scale| {
         curves(
@@ -44,8 +45,7 @@ pub(crate) fn picture(page: &mut String, picture: &Picture) {
         )
     };
     let Some(logarithmic) = drawn("logs", Scale::Logarithmic) else {
-        page.push_str("<p>No sample was recorded: there is nothing to draw.</p>\n");
-        return;
+        return html! { p { "No sample was recorded: there is nothing to draw." } "\n" };
     };
     #[allow(
         clippy::cast_precision_loss,
@@ -55,41 +55,39 @@ pub(crate) fn picture(page: &mut String, picture: &Picture) {
     let linear = picture
         .common_ns
         .and_then(|top_ns| drawn("lins", Scale::Linear(round(top_ns as f64) as u64)));
-    page.push_str("<div class=\"picture\">\n");
-    if linear.is_some() {
-        let _ = writeln!(
-            page,
-            "<fieldset class=\"scales\"><legend>Scales</legend>\
-             <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
-             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>"
-        );
+    html! {
+        div.picture { "\n"
+            @if linear.is_some() {
+                fieldset.scales {
+                    legend { "Scales" }
+                    label { input type="radio" name=(id) class="log" checked; " logarithmic" }
+                    label { input type="radio" name=(id) class="lin"; " linear" }
+                } "\n"
+            }
+            (legend(picture))
+            (logarithmic)
+            @if let Some(linear) = linear { (linear) }
+        } "\n"
     }
-    legend(page, picture);
-    page.push_str(&logarithmic);
-    page.push_str(linear.as_deref().unwrap_or_default());
-    page.push_str("</div>\n");
 }
 
 /// A checkbox for each curve.
-fn legend(page: &mut String, picture: &Picture) {
-    let _ = write!(
-        page,
-        "<fieldset class=\"legend\"><legend>{}</legend>",
-        html(picture.legend)
-    );
-    for curve in picture.curves {
-        let note = match curve.note.as_str() {
-            "" => String::new(),
-            note => format!(" <small>{}</small>", unit(note)),
-        };
-        let _ = write!(
-            page,
-            "<label class=\"k{0}\"><input type=\"checkbox\" class=\"show{0}\" checked> <svg viewBox=\"0 0 26 4\" aria-hidden=\"true\"><path d=\"M0 2H26\"/></svg><span>{1}{note}</span></label>",
-            curve.number,
-            html(&curve.name)
-        );
+fn legend(picture: &Picture) -> Markup {
+    html! {
+        fieldset.legend {
+            legend { (safe(picture.legend)) }
+            @for curve in picture.curves {
+                label class={ "k" (curve.number) } {
+                    input type="checkbox" class={ "show" (curve.number) } checked; " "
+                    svg viewBox="0 0 26 4" aria-hidden="true" { path d="M0 2H26" {} }
+                    span {
+                        (safe(&curve.name))
+                        @if !curve.note.is_empty() { " " small { (unit(&curve.note)) } }
+                    }
+                }
+            }
+        } "\n"
     }
-    page.push_str("</fieldset>\n");
 }
 
 /// Upper bound of 99 of 100 samples of every curve.
@@ -122,20 +120,16 @@ mod tests {
     }
 
     fn drawn(curves: &[Curve], common_ns: Option<u64>) -> String {
-        let mut page = String::new();
         let (id, title, axis, legend) = ("a", "<title>", "late", "Each <cell>");
-        picture(
-            &mut page,
-            &Picture {
-                id,
-                title,
-                axis,
-                legend,
-                curves,
-                common_ns,
-            },
-        );
-        page
+        picture(&Picture {
+            id,
+            title,
+            axis,
+            legend,
+            curves,
+            common_ns,
+        })
+        .into_string()
     }
 
     #[test]

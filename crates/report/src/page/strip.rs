@@ -1,15 +1,18 @@
 //! Draws gaps over time, one strip per phase: each line is a moment at which the CPU was taken away, its height the length of the
 //! gap (logarithmic), so that a pattern (a tick, a burst) becomes visible.
 
-use super::escape::{html, unit};
-use crate::style::counted;
+use super::text::{Tenths, unit};
+use crate::style::{counted, safe};
 use crate::units::time;
+use maud::{Markup, html};
 use measure::{Gap, GapLabel, ThreadResult};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
+/// Width of the plane.
+const PLANE: f64 = WIDTH - LEFT - RIGHT;
 const STRIP: f64 = 92.0;
 const PITCH: f64 = 126.0;
 
@@ -27,7 +30,7 @@ pub(crate) struct Strip<'a> {
 }
 
 /// Draws one CPU's strips; `None` if no gap was kept in any of them.
-pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<String> {
+pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<Markup> {
     let threads = || strips.iter().map(|strip| strip.thread);
     let all = || threads().flat_map(|thread| thread.gaps.iter().flatten());
     let longest = all().map(|gap| gap.duration_ns).max()?;
@@ -38,38 +41,20 @@ pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<String> {
         .max(1);
     let window = threads().map(|thread| thread.duration_ns).max()?.max(1);
     let height = strips.iter().map(|_| PITCH).sum::<f64>() + 22.0;
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"g{cpu}-t g{cpu}-d\">\
-         <title id=\"g{cpu}-t\">Gaps on CPU {cpu} over time</title>\
-         <desc id=\"g{cpu}-d\">One strip per phase over {}; every line is the longest gap of its moment.</desc>\n",
-        unit(&time(window))
-    );
-    let mut top = 22.0;
-    for Strip { class, name, thread } in strips {
-        let gaps = thread.gaps.as_deref().unwrap_or_default();
-        strip(
-            &mut svg,
-            top,
-            class,
-            &label(name, thread),
-            gaps,
-            [shortest, longest, window],
-        );
-        top += PITCH;
-    }
-    let _ = write!(
-        svg,
-        "<g class=\"tick\"><text x=\"{LEFT}\" y=\"{:.1}\">start</text>",
-        height - 8.0
-    );
-    let _ = writeln!(
-        svg,
-        "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g></svg>",
-        WIDTH - RIGHT,
-        height - 8.0,
-        unit(&time(window))
-    );
-    Some(svg)
+    let end = unit(&time(window));
+    Some(html! {
+        svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-labelledby={ "g" (cpu) "-t g" (cpu) "-d" } {
+            title id={ "g" (cpu) "-t" } { "Gaps on CPU " (cpu) " over time" }
+            desc id={ "g" (cpu) "-d" } { "One strip per phase over " (end) "; every line is the longest gap of its moment." } "\n"
+            @for (place, one) in strips.iter().enumerate() {
+                (strip(22.0 + PITCH * place as f64, one, [shortest, longest, window]))
+            }
+            g.tick {
+                text x=(LEFT) y=(Tenths(height - 8.0)) { "start" }
+                text x=(WIDTH - RIGHT) y=(Tenths(height - 8.0)) text-anchor="end" { (end) }
+            }
+        } "\n"
+    })
 }
 
 fn label(name: &str, thread: &ThreadResult) -> String {
@@ -88,14 +73,7 @@ fn label(name: &str, thread: &ThreadResult) -> String {
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss
 )]
-fn strip(
-    svg: &mut String,
-    top: f64,
-    class: &str,
-    label: &str,
-    gaps: &[Gap],
-    [shortest, longest, window]: [u64; 3],
-) {
+fn strip(top: f64, one: &Strip, [shortest, longest, window]: [u64; 3]) -> Markup {
     let base = top + STRIP;
     let (low, high) = (
         (shortest as f64).log10(),
@@ -103,56 +81,54 @@ fn strip(
     );
     let y =
         |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
-    let width = WIDTH - LEFT - RIGHT;
-    let _ = write!(
-        svg,
-        "<rect class=\"strip\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{STRIP}\"/>"
-    );
-    svg.push_str("<g class=\"grid\">");
-    for decade in (low.ceil() as u32)..=(high.floor() as u32) {
-        let at = y(10_u64.pow(decade.min(19)));
-        let _ = write!(
-            svg,
-            "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/>",
-            WIDTH - RIGHT
-        );
-    }
-    svg.push_str("</g><g class=\"tick\">");
-    for decade in (low.ceil() as u32)..=(high.floor() as u32) {
-        let value = 10_u64.pow(decade.min(19));
-        let _ = write!(
-            svg,
-            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 7.0,
-            y(value) + 4.0,
-            unit(&time(value))
-        );
-    }
-    let _ = write!(
-        svg,
-        "</g><text class=\"name {class}\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>",
-        top - 7.0,
-        html(label)
-    );
+    let decades = || ((low.ceil() as u32)..=(high.floor() as u32)).map(|decade| 10_u64.pow(decade.min(19)));
+    let gaps = one.thread.gaps.as_deref().unwrap_or_default();
     // Two paths: interruptions by others, and kernel work caused only by this sampler.
-    for (own, style) in [(false, class), (true, "own")] {
-        let mut tallest = vec![0_u64; COLUMNS];
-        for gap in gaps.iter().filter(|gap| is_own(gap.label) == own) {
-            let place = (gap.at_ns as f64 / window as f64 * COLUMNS as f64) as usize;
-            if let Some(column) = tallest.get_mut(place.min(COLUMNS - 1)) {
-                *column = (*column).max(gap.duration_ns);
+    let paths = [(false, one.class), (true, "own")].map(|(own, class)| {
+        let gaps = gaps.iter().filter(|gap| is_own(gap.label) == own);
+        (class, path(gaps, window, |ns| (base, y(ns))))
+    });
+    html! {
+        rect.strip x=(LEFT) y=(top) width=(PLANE) height=(STRIP) {}
+        g.grid {
+            @for value in decades() {
+                line x1=(LEFT) y1=(Tenths(y(value))) x2=(WIDTH - RIGHT) y2=(Tenths(y(value))) {}
             }
         }
-        let mut path = String::new();
-        for (column, duration) in tallest.iter().enumerate().filter(|(_, duration)| **duration > 0) {
-            let x = LEFT + (column as f64 + 0.5) * width / COLUMNS as f64;
-            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", y(*duration) - 1.0);
+        g.tick {
+            @for value in decades() {
+                text x=(LEFT - 7.0) y=(Tenths(y(value) + 4.0)) text-anchor="end" { (unit(&time(value))) }
+            }
         }
-        if !path.is_empty() {
-            let _ = write!(svg, "<path class=\"gaps {style}\" d=\"{path}\"/>");
+        text class={ "name " (one.class) } x=(LEFT) y=(Tenths(top - 7.0)) { (safe(&label(one.name, one.thread))) }
+        @for (class, path) in paths.iter().filter(|(_, path)| !path.is_empty()) {
+            path class={ "gaps " (class) } d=(path) {}
+        }
+        "\n"
+    }
+}
+
+/// The outline of gaps: in each column a line at the longest, from and to where `ends` says for its duration.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn path<'a>(gaps: impl Iterator<Item = &'a Gap>, window: u64, ends: impl Fn(u64) -> (f64, f64)) -> String {
+    let mut tallest = vec![0_u64; COLUMNS];
+    for gap in gaps {
+        let place = (gap.at_ns as f64 / window as f64 * COLUMNS as f64) as usize;
+        if let Some(column) = tallest.get_mut(place.min(COLUMNS - 1)) {
+            *column = (*column).max(gap.duration_ns);
         }
     }
-    svg.push('\n');
+    let mut path = String::new();
+    for (column, duration) in tallest.iter().enumerate().filter(|(_, duration)| **duration > 0) {
+        let x = LEFT + (column as f64 + 0.5) * PLANE / COLUMNS as f64;
+        let (base, top) = ends(*duration);
+        let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", top - 1.0);
+    }
+    path
 }
 
 fn is_own(label: Option<GapLabel>) -> bool {

@@ -1,64 +1,67 @@
 //! Writes the report as one self-contained page: style and drawings embedded, no network. It also works on paper and on a phone,
 //! in light and dark mode.
 
-use super::sections;
 use super::statistics::headlines;
 use super::{Outcome, Story};
+use super::{changes, sections};
 use crate::page;
-use crate::page::escape::{html, unit};
 use crate::page::picture::{SCRIPT, STYLE};
-use std::fmt::Write as _;
+use crate::page::text::unit;
+use crate::style::safe;
+use maud::{Markup, html};
 
-/// The page. All text of the machine is escaped; the whole report is embedded as JSON, to be saved with one click.
+/// The page. The whole report is embedded as JSON, to be saved with one click.
 #[must_use]
 pub fn prove_html(story: &Story) -> String {
-    let mut page = String::with_capacity(1 << 17);
-    let title = format!("quietcore: CPU {}", story.cpus);
-    page::head(&mut page, &title, STYLE);
-    header(&mut page, story);
-    tiles(&mut page, story);
-    sections::latency(&mut page, story);
-    sections::noise(&mut page, story);
-    sections::residue(&mut page, story);
-    sections::could_not(&mut page, story);
-    sections::changes(&mut page, story);
-    sections::steps(&mut page, story);
-    sections::environment(&mut page, story);
-    footer(&mut page, story);
-    page::end(&mut page, SCRIPT);
-    page
+    let json = story.json().ok();
+    let content = html! {
+        (header(story))
+        (tiles(story))
+        (sections::latency(story))
+        (sections::noise(story))
+        (sections::residue(story))
+        (sections::could_not(story))
+        (changes::changes(story))
+        (sections::steps(story))
+        (sections::environment(story))
+        (page::footer(&story.tool_version, "prove.json", json.as_deref()))
+    };
+    page::page(&format!("quietcore: CPU {}", story.cpus), STYLE, SCRIPT, &content)
 }
 
-fn header(page: &mut String, story: &Story) {
-    if story.emulated {
-        page.push_str(
-            "<p class=\"stamp\" role=\"note\">Emulated processor. What was done and what was counted is real; \
-             every time is the emulator’s and says nothing about a machine. There is no verdict about latency.</p>\n",
-        );
-    }
+fn header(story: &Story) -> Markup {
     let environment = &story.environment;
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
     let release = environment.release.as_deref().map_or_else(
         || "kernel unknown".to_owned(),
         |release| format!("Linux {release}"),
     );
-    let _ = write!(
-        page,
-        "<header>\n<div class=\"brand\"><b>quietcore prove</b><span>CPU {}</span><span>{}</span><span>{}</span><time>{}</time></div>\n",
-        html(&story.cpus.to_string()),
-        html(model),
-        html(&release),
-        html(&story.started_at)
-    );
     let (head, rest) = first_sentence(&story.verdict);
-    let _ = writeln!(page, "<h1>{}</h1>", unit(head));
-    if !rest.is_empty() {
-        let _ = writeln!(page, "<p class=\"lead\">{}</p>", unit(rest));
+    html! {
+        @if story.emulated {
+            p.stamp role="note" {
+                "Emulated processor. What was done and what was counted is real; every time is the emulator’s and says nothing "
+                "about a machine. There is no verdict about latency."
+            } "\n"
+        }
+        header { "\n"
+            div.brand {
+                b { "quietcore prove" }
+                span { "CPU " (story.cpus) } span { (safe(model)) } span { (safe(&release)) } time { (safe(&story.started_at)) }
+            } "\n"
+            h1 { (unit(head)) } "\n"
+            @if !rest.is_empty() { p.lead { (unit(rest)) } "\n" }
+            div.badges {
+                @for (class, text) in badges(story) { span class={ "badge " (class) } { (text) } }
+            } "\n"
+        } "\n"
     }
-    page.push_str("<div class=\"badges\">");
-    let mut badge = |class: &str, text: &str| {
-        let _ = write!(page, "<span class=\"badge {class}\">{}</span>", html(text));
-    };
+}
+
+/// The class and the text of each badge.
+fn badges(story: &Story) -> Vec<(&'static str, String)> {
+    let mut badges = Vec::new();
+    let mut badge = |class, text: &str| badges.push((class, text.to_owned()));
     if story.isolated.is_empty() {
         badge("care", "not isolated");
     } else {
@@ -80,7 +83,7 @@ fn header(page: &mut String, story: &Story) {
     {
         badge("care", "a measurement was interrupted");
     }
-    page.push_str("</div>\n</header>\n");
+    badges
 }
 
 /// The headline and what follows it.
@@ -93,28 +96,22 @@ fn first_sentence(verdict: &str) -> (&str, &str) {
     }
 }
 
-fn tiles(page: &mut String, story: &Story) {
+fn tiles(story: &Story) -> Markup {
     let lines = headlines(story);
-    if lines.is_empty() {
-        page.push_str("<section><h2>Nothing was measured</h2><p>The sections below say why.</p></section>\n");
-        return;
+    let missing = if story.during.is_none() { " missing" } else { "" };
+    html! {
+        @if lines.is_empty() {
+            section { h2 { "Nothing was measured" } p { "The sections below say why." } } "\n"
+        } @else {
+            dl.tiles { "\n"
+                @for line in lines {
+                    div class={ "tile" (missing) } {
+                        dt { (safe(&line.what)) }
+                        dd.during { span.small { "isolated" } br; (unit(&line.during)) }
+                        dd.before { "before: " (unit(&line.before)) }
+                    } "\n"
+                }
+            } "\n"
+        }
     }
-    page.push_str("<dl class=\"tiles\">\n");
-    for line in lines {
-        let missing = if story.during.is_none() { " missing" } else { "" };
-        let _ = writeln!(
-            page,
-            "<div class=\"tile{missing}\"><dt>{}</dt><dd class=\"during\"><span class=\"small\">isolated</span><br>{}</dd>\
-             <dd class=\"before\">before: {}</dd></div>",
-            html(&line.what),
-            unit(&line.during),
-            unit(&line.before)
-        );
-    }
-    page.push_str("</dl>\n");
-}
-
-fn footer(page: &mut String, story: &Story) {
-    let json = story.json().ok();
-    page::footer(page, &story.tool_version, "prove.json", json.as_deref());
 }

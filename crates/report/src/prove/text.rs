@@ -107,7 +107,10 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
                 "  {:>10} {:>10}  {}",
                 "",
                 "",
-                style.paint(Role::Quiet, &wrap(&format!("-> {}", row.cure), 28, COLUMNS))
+                style.paint(
+                    Role::Quiet,
+                    &wrap(&format!("-> {}", safe(&row.cure)), 28, COLUMNS)
+                )
             );
         }
     }

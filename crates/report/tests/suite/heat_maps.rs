@@ -23,7 +23,7 @@ fn fields(page: &str) -> Vec<&str> {
     page.match_indices("<rect class=\"heat ")
         .filter_map(|(place, _)| page[place..].split_once("</rect>"))
         .map(|(field, _)| field)
-        .filter(|field| !field.contains("</text>"))
+        .filter(|field| field.contains("<title>"))
         .collect()
 }
 

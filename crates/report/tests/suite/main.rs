@@ -7,6 +7,7 @@
 mod blame_pictures;
 mod blaming;
 mod differences;
+mod escaping;
 mod everything;
 mod heat_maps;
 mod inspect;

@@ -4,52 +4,52 @@ use super::pictures;
 use crate::page::CPUS;
 use crate::page::heat_map::{self, heat_map};
 use crate::page::strip::{Strip, gaps};
+use maud::{Markup, html};
 use measure::{Kind, Measurement};
-use std::fmt::Write as _;
 
-/// Writes the drawings of a measurement into the page.
-pub(super) fn of(page: &mut String, measurement: &Measurement) {
+/// The drawings of a measurement.
+pub(super) fn of(measurement: &Measurement) -> Markup {
     let heading = match measurement.kind {
         Kind::Latency | Kind::All => "Wake-up latency",
         Kind::Noise => "Noise",
     };
-    let _ = writeln!(page, "<h2>{heading}</h2>");
-    pictures::samples(page, measurement);
-    pictures::period(page, measurement);
-    over_time(page, measurement);
-    if measurement.kind == Kind::Noise {
-        strips(page, measurement);
+    html! {
+        h2 { (heading) } "\n"
+        (pictures::samples(measurement))
+        (pictures::period(measurement))
+        (over_time(measurement))
+        @if measurement.kind == Kind::Noise { (strips(measurement)) }
     }
 }
 
 /// Where and when it was worst. It is drawn for a single CPU too: nothing else shows when wake-ups were late.
-fn over_time(page: &mut String, measurement: &Measurement) {
-    let Some(svg) = heat_map(measurement.kind, &measurement.threads) else {
-        return;
-    };
-    let rest = match measurement.threads.len().saturating_sub(heat_map::ROWS) {
-        0 => String::new(),
-        more => format!(" {more} more are in the tables."),
-    };
-    let _ = writeln!(
-        page,
-        "<h3>Over time</h3>\n<figure>{svg}<figcaption>A row for each CPU, with all of its samples.{rest}</figcaption></figure>"
-    );
+fn over_time(measurement: &Measurement) -> Markup {
+    let more = measurement.threads.len().saturating_sub(heat_map::ROWS);
+    html! {
+        @if let Some(svg) = heat_map(measurement.kind, &measurement.threads) {
+            h3 { "Over time" } "\n"
+            figure {
+                (svg)
+                figcaption {
+                    "A row for each CPU, with all of its samples."
+                    @if more > 0 { " " (more) " more are in the tables." }
+                }
+            } "\n"
+        }
+    }
 }
 
-fn strips(page: &mut String, measurement: &Measurement) {
-    for thread in measurement.threads.iter().take(CPUS) {
-        let cpu = thread.cpu.0;
-        let strip = Strip {
-            class: "during",
-            name: "measured",
-            thread,
-        };
-        if let Some(svg) = gaps(cpu, &[strip]) {
-            let _ = writeln!(
-                page,
-                "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>"
-            );
+fn strips(measurement: &Measurement) -> Markup {
+    let strip = |thread| Strip {
+        class: "during",
+        name: "measured",
+        thread,
+    };
+    html! {
+        @for thread in measurement.threads.iter().take(CPUS) {
+            @if let Some(svg) = gaps(thread.cpu.0, &[strip(thread)]) {
+                figure { (svg) figcaption { "CPU " (thread.cpu.0) ": when the gaps were, and how long." } } "\n"
+            }
         }
     }
 }

@@ -4,12 +4,12 @@
 use crate::page::curves::Curve;
 use crate::page::picture::{CURVES, Picture, common, picture};
 use crate::style::grouped;
+use maud::{Markup, html};
 use measure::{Distribution, Kind, Measurement, ThreadResult};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Draws the samples.
-pub(super) fn samples(page: &mut String, measurement: &Measurement) {
+pub(super) fn samples(measurement: &Measurement) -> Markup {
     let (id, heading, axis, what) = match measurement.kind {
         Kind::Latency | Kind::All => (
             "samples",
@@ -31,11 +31,11 @@ pub(super) fn samples(page: &mut String, measurement: &Measurement) {
         number: drawn.curves.len(),
         ..curve
     }));
-    drawn.write(page, id, heading, axis);
+    drawn.picture(id, heading, axis)
 }
 
 /// Draws the distribution of distances between wake-ups, if measured.
-pub(super) fn period(page: &mut String, measurement: &Measurement) {
+pub(super) fn period(measurement: &Measurement) -> Markup {
     let each: Vec<Sampled> = measurement
         .threads
         .iter()
@@ -50,11 +50,11 @@ pub(super) fn period(page: &mut String, measurement: &Measurement) {
         .filter(|one| !one.histogram.is_empty())
         .collect();
     if each.is_empty() {
-        return;
+        return Markup::default();
     }
-    page.push_str("<h3>Period</h3>\n");
     let axis = "how far two wake-ups were from the distance they were due at";
-    Drawn::of(each, CURVES, "distances").write(page, "period", "Period", axis);
+    let drawn = Drawn::of(each, CURVES, "distances");
+    html! { h3 { "Period" } "\n" (drawn.picture("period", "Period", axis)) }
 }
 
 /// All expected wake-ups of all CPUs together; `None` without a schedule.
@@ -137,24 +137,23 @@ impl Drawn {
         }
     }
 
-    fn write(&self, page: &mut String, id: &str, heading: &str, axis: &str) {
-        picture(
-            page,
-            &Picture {
-                id,
-                title: &format!("{heading}: the share of all samples of each CPU, by length"),
-                axis,
-                legend: "Each CPU",
-                curves: &self.curves,
-                common_ns: common(&self.curves),
-            },
-        );
-        if self.left_out > 0 {
-            let _ = writeln!(
-                page,
-                "<p class=\"note\">Drawn are all together and the CPUs that had the worst samples; those of {} more are in the JSON.</p>",
-                self.left_out
-            );
+    fn picture(&self, id: &str, heading: &str, axis: &str) -> Markup {
+        let drawn = picture(&Picture {
+            id,
+            title: &format!("{heading}: the share of all samples of each CPU, by length"),
+            axis,
+            legend: "Each CPU",
+            curves: &self.curves,
+            common_ns: common(&self.curves),
+        });
+        html! {
+            (drawn)
+            @if self.left_out > 0 {
+                p.note {
+                    "Drawn are all together and the CPUs that had the worst samples; those of " (self.left_out)
+                    " more are in the JSON."
+                } "\n"
+            }
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::measurement::accounts::{due, lines, own};
 use crate::page::CPUS;
-use crate::page::escape::unit;
+use crate::page::text::unit;
 use crate::style::{counted, grouped};
 use crate::units::{maybe_mean, maybe_time};
+use maud::{Markup, html};
 use measure::{Distribution, Measurement, ThreadResult};
-use std::fmt::Write as _;
 
 const HEADS: [&str; 10] = [
     "smallest",
@@ -22,59 +22,56 @@ const HEADS: [&str; 10] = [
     "largest",
 ];
 
-/// Writes the tables of a measurement into the page.
-pub(super) fn of(page: &mut String, measurement: &Measurement, heading: &str) {
-    let _ = write!(
-        page,
-        "<section>\n<h2>{heading}</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">CPU</th>"
-    );
-    for head in HEADS {
-        let _ = write!(page, "<th scope=\"col\" class=\"n\">{head}</th>");
+/// The tables of a measurement.
+pub(super) fn of(measurement: &Measurement, heading: &str) -> Markup {
+    let more = measurement.threads.len().saturating_sub(CPUS);
+    let shown = || measurement.threads.iter().take(CPUS);
+    html! {
+        section { "\n"
+            h2 { (heading) } "\n"
+            div.scroll { table {
+                thead { tr {
+                    th scope="col" { "CPU" }
+                    @for head in HEADS { th.n scope="col" { (head) } }
+                } }
+                tbody { @for thread in shown() { (rows(thread)) } }
+            } } "\n"
+            ul { @for thread in shown() { (account(thread)) } } "\n"
+            @if more > 0 { p.note { (counted(more, "CPU")) " more are in the JSON." } "\n" }
+        } "\n"
     }
-    page.push_str("</tr></thead><tbody>");
-    for thread in measurement.threads.iter().take(CPUS) {
-        let cpu = thread.cpu.0;
-        row(page, &cpu.to_string(), samples(thread));
-        if let Some(schedule) = &thread.schedule {
-            row(page, &format!("{cpu}, all that were due"), values(schedule));
-        }
-        if let Some(jitter) = &thread.jitter {
-            row(page, &format!("{cpu}, period off by"), values(&jitter.distance));
-        }
-    }
-    page.push_str("</tbody></table></div>\n<ul>");
-    for thread in measurement.threads.iter().take(CPUS) {
-        let mut words = vec![format!(
-            "{} {} = {} recorded + {} missed",
-            grouped(thread.expected),
-            due(thread.kind),
-            grouped(thread.recorded),
-            grouped(thread.missed)
-        )];
-        words.extend(own(thread));
-        let _ = write!(page, "<li>CPU {}: {}", thread.cpu.0, unit(&words.join("; ")));
-        for line in lines(thread) {
-            let _ = write!(page, "<br>{}", unit(&line));
-        }
-        page.push_str("</li>");
-    }
-    page.push_str("</ul>\n");
-    if let Some(more) = measurement.threads.len().checked_sub(CPUS + 1) {
-        let _ = writeln!(
-            page,
-            "<p class=\"note\">{} more are in the JSON.</p>",
-            counted(more + 1, "CPU")
-        );
-    }
-    page.push_str("</section>\n");
 }
 
-fn row(page: &mut String, name: &str, values: [String; 10]) {
-    let _ = write!(page, "<tr><th scope=\"row\">{name}</th>");
-    for value in values {
-        let _ = write!(page, "<td class=\"n\">{}</td>", unit(&value));
+fn rows(thread: &ThreadResult) -> Markup {
+    let cpu = thread.cpu.0;
+    html! {
+        (row(&cpu.to_string(), &samples(thread)))
+        @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all that were due"), &values(schedule))) }
+        @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period off by"), &values(&jitter.distance))) }
     }
-    page.push_str("</tr>");
+}
+
+fn row(name: &str, values: &[String; 10]) -> Markup {
+    html! {
+        tr { th scope="row" { (name) } @for value in values { td.n { (unit(value)) } } }
+    }
+}
+
+fn account(thread: &ThreadResult) -> Markup {
+    let mut words = vec![format!(
+        "{} {} = {} recorded + {} missed",
+        grouped(thread.expected),
+        due(thread.kind),
+        grouped(thread.recorded),
+        grouped(thread.missed)
+    )];
+    words.extend(own(thread));
+    html! {
+        li {
+            "CPU " (thread.cpu.0) ": " (unit(&words.join("; ")))
+            @for line in lines(thread) { br; (unit(&line)) }
+        }
+    }
 }
 
 fn samples(thread: &ThreadResult) -> [String; 10] {

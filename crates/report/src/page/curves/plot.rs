@@ -1,8 +1,10 @@
 //! Provides the plane for curves: its scales, its grid, and the position of each element.
 
 use super::{Curve, Scale, Step};
-use crate::page::escape::{html, unit};
+use crate::page::text::{Tenths, unit};
+use crate::style::safe;
 use crate::units::time;
+use maud::{Markup, html};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 960.0;
@@ -94,86 +96,61 @@ impl Plot {
         }
     }
 
-    /// Starts the group that zooming moves; it is clipped to the plane.
-    pub(super) fn open_moved(&self, svg: &mut String, id: &str) {
-        let _ = writeln!(
-            svg,
-            "<clipPath id=\"{id}-c\"><rect x=\"{LEFT}\" y=\"0\" width=\"{}\" height=\"{}\"/></clipPath>\
-             <g clip-path=\"url(#{id}-c)\"><g class=\"moved\">",
-            WIDTH - LEFT - RIGHT,
-            HEIGHT - BOTTOM + 2.0
-        );
-    }
-
-    /// The start of the drawing, with the scale data for the script.
-    pub(super) fn open(&self, svg: &mut String, id: &str, title: &str) {
+    /// The drawing, with the scale data for the script.
+    pub(super) fn drawing(&self, id: &str, title: &str, content: &Markup) -> Markup {
         let scale = match self.scale {
             Scale::Logarithmic => "log",
             Scale::Linear(_) => "lin",
         };
-        let _ = writeln!(
-            svg,
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t\" data-scale=\"{scale}\" \
-             data-left=\"{LEFT}\" data-right=\"{}\" data-top=\"{TOP}\" data-base=\"{}\" data-labels=\"{}\" data-from=\"{}\" data-to=\"{}\" \
-             data-low=\"{}\" data-high=\"{}\"><title id=\"{id}-t\">{}</title>",
-            WIDTH - RIGHT,
-            HEIGHT - BOTTOM,
-            HEIGHT - BOTTOM + LABELS,
-            self.left,
-            self.right,
-            self.low,
-            self.high,
-            html(title)
-        );
+        let base = HEIGHT - BOTTOM;
+        html! {
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-labelledby={ (id) "-t" } data-scale=(scale)
+                data-left=(LEFT) data-right=(WIDTH - RIGHT) data-top=(TOP) data-base=(base) data-labels=(base + LABELS)
+                data-from=(self.left) data-to=(self.right) data-low=(self.low) data-high=(self.high) {
+                title id={ (id) "-t" } { (safe(title)) } "\n"
+                (content)
+            } "\n"
+        }
     }
 
-    pub(super) fn grid(&self, svg: &mut String, axis: &str) {
+    /// The group that zooming moves; it is clipped to the plane.
+    pub(super) fn moved(&self, id: &str, content: &Markup) -> Markup {
+        html! {
+            clipPath id={ (id) "-c" } {
+                rect x=(LEFT) y="0" width=(WIDTH - LEFT - RIGHT) height=(HEIGHT - BOTTOM + 2.0) {}
+            }
+            g clip-path={ "url(#" (id) "-c)" } { g.moved { "\n" (content) } } "\n"
+        }
+    }
+
+    pub(super) fn grid(&self, axis: &str) -> Markup {
         let (times, shares) = self.marks();
-        let base = HEIGHT - BOTTOM;
-        svg.push_str("<g class=\"grid\">");
-        for y in shares.iter().map(|share| self.y(*share)) {
-            let right = WIDTH - RIGHT;
-            let _ = write!(
-                svg,
-                "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"
-            );
+        let (base, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+        let anchor = |x: f64| if x > right - 24.0 { "end" } else { "middle" };
+        html! {
+            g.grid {
+                @for y in shares.iter().map(|share| self.y(*share)) {
+                    line x1=(LEFT) y1=(Tenths(y)) x2=(right) y2=(Tenths(y)) {}
+                }
+            }
+            g class="grid times" {
+                @for ns in times {
+                    @let x = self.x(exact(ns));
+                    line x1=(Tenths(x)) y1=(TOP) x2=(Tenths(x)) y2=(base) {}
+                    text x=(Tenths(x)) y=(Tenths(base + LABELS)) text-anchor=(anchor(x)) { (unit(&time(ns))) }
+                }
+            }
+            g.tick {
+                @for share in shares {
+                    text x=(Tenths(LEFT - 7.0)) y=(Tenths(self.y(share) + 4.0)) text-anchor="end" { (percent(share)) }
+                }
+                text x=(Tenths(f64::midpoint(LEFT, right))) y=(Tenths(HEIGHT - 7.0)) text-anchor="middle" { (safe(axis)) }
+            } "\n"
         }
-        svg.push_str("</g><g class=\"grid times\">");
-        for ns in times {
-            let x = self.x(exact(ns));
-            let _ = write!(
-                svg,
-                "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{base}\"/>"
-            );
-            let anchor = if x > WIDTH - RIGHT - 24.0 { "end" } else { "middle" };
-            let _ = write!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-                base + LABELS,
-                unit(&time(ns))
-            );
-        }
-        svg.push_str("</g><g class=\"tick\">");
-        for share in shares {
-            let _ = write!(
-                svg,
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                LEFT - 7.0,
-                self.y(share) + 4.0,
-                percent(share)
-            );
-        }
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
-            f64::midpoint(LEFT, WIDTH - RIGHT),
-            HEIGHT - 7.0,
-            html(axis)
-        );
     }
 
     /// Isolated samples are islands: no line along the axis connects them.
-    pub(super) fn curve(&self, svg: &mut String, curve: &Curve, steps: &[Step]) {
+    pub(super) fn curve(&self, curve: &Curve, steps: &[Step]) -> Markup {
         let base = HEIGHT - BOTTOM;
         let mut path = String::new();
         let mut is_open = false;
@@ -190,19 +167,17 @@ impl Plot {
         if is_open {
             let _ = write!(path, "V{base:.1}");
         }
-        let _ = writeln!(
-            svg,
-            "<path class=\"curve k{}\" data-name=\"{name}\" d=\"{path}\"><title>{name}</title></path>",
-            curve.number,
-            name = html(&curve.name)
-        );
+        let name = safe(&curve.name);
+        html! {
+            path class={ "curve k" (curve.number) } data-name=(name) d=(path) { title { (name) } } "\n"
+        }
     }
 
     /// A flag at the largest sample of a curve, lower for later rows; none beyond the end of the scale. The script moves it
     /// separately, because its letters must not be stretched with the curves.
-    pub(super) fn flag(&self, svg: &mut String, curve: &Curve, row: usize) {
+    pub(super) fn flag(&self, curve: &Curve, row: usize) -> Markup {
         let Some(worst_ns) = curve.worst_ns.filter(|worst| exact(*worst) <= self.end()) else {
-            return;
+            return Markup::default();
         };
         let x = self.x(exact(worst_ns));
         #[allow(clippy::cast_precision_loss)]
@@ -211,16 +186,12 @@ impl Plot {
             true => ("end", -6.0),
             false => ("start", 6.0),
         };
-        let _ = writeln!(
-            svg,
-            "<g class=\"flag k{}\" data-at=\"{x:.1}\" transform=\"translate({x:.1} 0)\"><line y1=\"{:.1}\" y2=\"{:.1}\"/>\
-             <text x=\"{shift}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}: worst {}</text></g>",
-            curve.number,
-            y - 12.0,
-            HEIGHT - BOTTOM,
-            html(&curve.name),
-            unit(&time(worst_ns))
-        );
+        html! {
+            g class={ "flag k" (curve.number) } data-at=(Tenths(x)) transform={ "translate(" (Tenths(x)) " 0)" } {
+                line y1=(Tenths(y - 12.0)) y2=(Tenths(HEIGHT - BOTTOM)) {}
+                text x=(shift) y=(Tenths(y)) text-anchor=(anchor) { (safe(&curve.name)) ": worst " (unit(&time(worst_ns))) }
+            } "\n"
+        }
     }
 
     /// The longest time within the scale.

@@ -3,3 +3,4 @@
 pub mod browser;
 pub mod golden;
 pub mod models;
+pub mod texts;

@@ -248,8 +248,24 @@ pub fn refused() -> Story {
 
 /// Everything foreign calls itself something nasty.
 pub fn hostile() -> Story {
-    let nasty = "<script>alert(1)</script>\u{1b}[2J\u{202e}\"'&";
+    named("<script>alert(1)</script>\u{1b}[2J\u{202e}\"'&")
+}
+
+/// Everything foreign has this name.
+pub fn named(nasty: &str) -> Story {
     let mut story = story();
+    story.started_at = nasty.to_owned();
+    story.tool_version = nasty.to_owned();
+    story.environment.release = Some(nasty.to_owned());
+    story.environment.clocksource = Some(nasty.to_owned());
+    story.environment.governor = Some(nasty.to_owned());
+    story.restored = Some(Restored {
+        equal: false,
+        differences: vec![nasty.to_owned()],
+    });
+    for entry in &mut story.entries {
+        entry.outcome = nasty.to_owned();
+    }
     story.environment.model_name = Some(nasty.to_owned());
     story.environment.cmdline = Some(nasty.to_owned());
     story.environment.hypervisor = Some(nasty.to_owned());
@@ -267,10 +283,13 @@ pub fn hostile() -> Story {
         for row in &mut residue.rows {
             row.what = nasty.to_owned();
             row.name = nasty.to_owned();
+            row.cure = nasty.to_owned();
         }
     }
     let plan = story.plan.as_mut().expect("it has one");
     plan.partition = nasty.to_owned();
+    plan.boot_line = Some(nasty.to_owned());
+    plan.shared_with = vec![nasty.to_owned()];
     for change in &mut plan.changes {
         change.target = nasty.to_owned();
         change.before = Some(nasty.to_owned());

@@ -1,0 +1,90 @@
+//! Writes the changes of an isolation, by what they are about.
+
+use super::{Entry, Story};
+use crate::page::findings;
+use crate::plan::{by_knob, company};
+use crate::style::{counted, safe};
+use maud::{Markup, html};
+use plan::{Change, KNOBS};
+use std::collections::BTreeMap;
+
+/// Number of changes of one kind up to which they are shown at once.
+const OPEN: usize = 12;
+
+/// The entries of the journal by their change.
+type Entries<'a> = BTreeMap<&'a str, &'a Entry>;
+
+/// The changes with their outcome; a plan that was not carried out is still informative.
+pub(super) fn changes(story: &Story) -> Markup {
+    let Some(plan) = &story.plan else {
+        return Markup::default();
+    };
+    let entries = story.entries.iter();
+    let entries: Entries = entries.map(|entry| (entry.change.as_str(), entry)).collect();
+    let (title, how) = match story.entries.is_empty() {
+        true => ("What would have been changed", "Nothing of it was done."),
+        false => (
+            "What was changed",
+            "Every change was written to the journal first.",
+        ),
+    };
+    html! {
+        section { "\n"
+            h2 { (title) } "\n"
+            p.note {
+                "Partition " code { (safe(&plan.partition)) } ": CPU " (plan.isolated) " set apart"
+                @if let Some(why) = company(plan) { " but NOT alone (" (safe(&why)) ")" }
+                ", CPU " (plan.housekeeping) " keeps everything else. " (how)
+            } "\n"
+            @for (name, changes) in by_knob(plan) { (of_knob(name, &changes, &entries)) }
+            @if let Some(line) = &plan.boot_line {
+                h3 { "What only a reboot could add" }
+                p { "Tick, RCU callbacks and kernel-managed interrupts, with these words on the boot line:" }
+                p { code { (safe(line)) } }
+            }
+            (findings(&plan.findings))
+        } "\n"
+    }
+}
+
+fn of_knob(name: &str, changes: &[&Change], entries: &Entries) -> Markup {
+    let what = KNOBS
+        .iter()
+        .find(|knob| knob.name == name)
+        .map_or("", |knob| knob.what);
+    html! {
+        details open[changes.len() <= OPEN] {
+            summary { (safe(&name.replace('_', " "))) " " small { (counted(changes.len(), "change")) } }
+            p.note { (safe(what)) }
+            div.scroll { table.changes {
+                thead { tr {
+                    th scope="col" { "where" } th scope="col" { "before → after" } th scope="col" { "because" }
+                    th scope="col" { "undo" }
+                    @if !entries.is_empty() { th scope="col" { "outcome" } }
+                } }
+                tbody { @for change in changes { (row(change, entries)) } }
+            } }
+        } "\n"
+    }
+}
+
+fn row(change: &Change, entries: &Entries) -> Markup {
+    let entry = entries.get(change.id.as_str());
+    html! {
+        tr {
+            th scope="row" { code { (safe(&change.target)) } }
+            td {
+                @match &change.before {
+                    None => { span.small { "nothing" } }
+                    Some(before) => { code { (safe(before.trim())) } }
+                }
+                span.arrow { "→" } code { (safe(change.after.trim())) }
+            }
+            td { (safe(&change.why)) }
+            td { (safe(&change.undo)) }
+            @if !entries.is_empty() {
+                td { @match entry { Some(entry) => { (safe(&entry.outcome)) } None => { "not recorded" } } }
+            }
+        }
+    }
+}
