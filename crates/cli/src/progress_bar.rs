@@ -1,10 +1,10 @@
 //! Draws the progress bar of a measurement on standard error, if that is a terminal.
 
-use crate::{CommandError, Screen};
 use indicatif::{ProgressDrawTarget, ProgressStyle};
 use machine::Nanos;
 use measure::{MeasureError, Measurement, Progress};
-use terminal::Volume;
+use root::Failure;
+use terminal::{Screen, Volume};
 
 /// The bar.
 pub struct ProgressBar(indicatif::ProgressBar);
@@ -46,7 +46,7 @@ impl ProgressBar {
 pub fn with_progress(
     screen: &Screen,
     measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
-) -> Result<Measurement, CommandError> {
+) -> Result<Measurement, Failure> {
     let bar = ProgressBar::new(screen);
     let result = measure(&mut |progress: &Progress| bar.show(progress));
     bar.clear();

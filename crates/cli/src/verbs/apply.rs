@@ -6,7 +6,6 @@ mod install;
 mod many;
 
 use crate::intent::Wanted;
-use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use foreseen::Foreseen;
@@ -14,6 +13,7 @@ use machine::CpuSet;
 use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
@@ -23,7 +23,7 @@ use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Form;
+use terminal::{Form, Screen};
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// Arguments of `apply`.
@@ -80,10 +80,10 @@ struct Report<'a> {
 ///
 /// # Errors
 /// The intent cannot be met; the machine is then unchanged.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let nothing_else = || match args.wanted.is_nothing() {
         true => Ok(()),
-        false => Err(CommandError::usage(
+        false => Err(Failure::usage(
             "it takes no CPUs and no names",
             "what comes back at boot stands in the file of declared partitions",
             "declare it there, for example with `quietcore apply --cpus LIST --save`",
@@ -104,7 +104,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     one(session, args, screen)
 }
 
-fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     let declaration = args.wanted.declaration()?;
     if args.dry_run {
@@ -210,7 +210,7 @@ struct Brought {
 }
 
 /// Applies one declaration, under the lock.
-fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, CommandError> {
+fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, Failure> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
     let Foreseen {
@@ -254,7 +254,7 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
         Ok(applied) => applied,
         Err(error) => {
             guard.into_iter().for_each(Guard::disarm);
-            let error = CommandError::from(error);
+            let error = Failure::from(error);
             return Err(match &former {
                 Some(former) => former.failed(error, changing),
                 None => error,

@@ -2,14 +2,14 @@
 
 mod grouped;
 
-use crate::{CommandError, Screen, Status};
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
 use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
+use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::{Path, PathBuf};
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     if let Some(path) = &args.out {
         root::output::check(path)?;
     }
@@ -112,7 +112,7 @@ fn page(
     sets: &[(String, usize)],
     judged: &[Judged],
     verdicts: &[::compare::Compared],
-) -> Result<(), CommandError> {
+) -> Result<(), Failure> {
     let json = serde_json::to_vec(&report::comparison_json(files, judged, verdicts)).ok();
     let path = args.out.as_deref();
     let json_name = path.unwrap_or(Path::new("comparison")).with_extension("json");

@@ -9,7 +9,6 @@ mod waking;
 use crate::foreign::{WrittenAs, written_as};
 use crate::progress_bar::with_progress;
 use crate::result_file::ResultFile;
-use crate::{CommandError, Screen, Status};
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
@@ -21,12 +20,13 @@ use measure::{
     SamplerPolicy, parse_policy,
 };
 use report::Histograms;
+use root::{Failure, Status};
 use session::isolation::{default_cpus, existing_cpus};
 use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 use waking::Waking;
 
 /// Arguments of `measure`.
@@ -93,7 +93,7 @@ struct Spinning {
 
 impl Spinning {
     /// Adds the options to a request, after checking that the file can be written.
-    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
+    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), Failure> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
             root::output::check_named(path)?;
@@ -146,7 +146,7 @@ enum Idle {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let (kind, shared) = match &args.what {
         What::Run(args) => return described::run(args, session, screen),
         What::Latency { shared, .. } => (Kind::Latency, shared),
@@ -278,7 +278,7 @@ fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
 }
 
 /// The CPUs of `--cpus`; otherwise the isolated CPUs, which an affinity mask would hide; otherwise one core.
-fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
+fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, Failure> {
     if let Some(expression) = &shared.cpus {
         return existing_cpus(expression, machine);
     }

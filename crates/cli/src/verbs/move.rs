@@ -1,14 +1,15 @@
 //! `move`: moves running tasks into a partition, or back to their original cgroups.
 
 use crate::placement::PlacementArgs;
-use crate::{CommandError, Screen, Status};
 use machine::CpuSet;
 use plan::Finding;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::comm_pattern::Glob;
 use session::task_move::{Direction, Fate, MoveOptions, MovedTask, Selection, Summary, move_tasks};
 use std::collections::{BTreeMap, BTreeSet};
+use terminal::Screen;
 
 /// Arguments of `move`.
 #[derive(clap::Args)]
@@ -62,7 +63,7 @@ struct SelectionArgs {
 ///
 /// # Errors
 /// No such partition, no matching task, or no permission.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let summary = move_tasks(session, &args.options())?;
     show(&summary, screen);
     Ok(summary.status())

@@ -6,14 +6,13 @@ mod steps;
 
 use crate::intent::Wanted;
 use crate::result_file::ResultFile;
-use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Fingerprint, Request, Undone, Which};
 use machine::{CpuSet, Machine};
 use measure::Environment;
 use plan::{Finding, Intent, Level, Plan};
 use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
-use root::Root;
+use root::{Failure, Root, Status};
 use session::Session;
 use session::isolation::plan_on;
 use session::partition::Partition;
@@ -21,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use steps::Steps;
-use terminal::Form;
+use terminal::{Form, Screen};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -42,10 +41,10 @@ pub struct Args {
 ///
 /// # Errors
 /// Wrong usage, and result files that cannot be written. Steps that the machine does not allow are part of the report.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let stop = session::stop_flag();
     if args.duration < Duration::from_millis(100) {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "--for is too short",
             "nothing can be seen in less than 100ms",
             "use 5s",
@@ -74,7 +73,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     conclude(&mut story, stop.load(Ordering::Relaxed));
 
     let json = story.json().map_err(|error| {
-        CommandError::new(
+        Failure::new(
             Status::Bug,
             "the result is no JSON",
             error.to_string(),
@@ -203,7 +202,7 @@ fn tell(
     story.plan = Some(plan.clone());
     let before = Fingerprint::take(root);
     let guard = match steps.take("arm the guard", || {
-        Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent).map_err(CommandError::from)
+        Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent).map_err(Failure::from)
     }) {
         Ok(guard) => guard,
         Err(error) => return could_not(story, steps, &error),
@@ -222,7 +221,7 @@ fn tell(
         match applied.in_force {
             false => Ok(applied),
             // A partition that a user applied on purpose is not undone here.
-            true => Err(CommandError::new(
+            true => Err(Failure::new(
                 Status::Conflict,
                 format!("partition {} is in force already", intent.name),
                 "prove would have to take back what was applied before",
@@ -282,7 +281,7 @@ fn restored(
     steps: &mut Steps,
     root: &Root,
     before: &Fingerprint,
-    undone: Result<Undone, CommandError>,
+    undone: Result<Undone, Failure>,
 ) {
     let mut differences = match undone {
         Ok(undone) => {
@@ -295,7 +294,7 @@ fn restored(
         Err(error) => vec![format!("{}: {}", error.what, error.why)],
     };
     let compared = steps.take("compare with the state before", || {
-        Ok::<_, CommandError>(before.differences(&Fingerprint::take(root)))
+        Ok::<_, Failure>(before.differences(&Fingerprint::take(root)))
     });
     differences.extend(compared.unwrap_or_default());
     story.restored = Some(Restored {
@@ -314,8 +313,8 @@ fn entry(entry: &apply::Entry) -> Entry {
     }
 }
 
-fn undone_by_another() -> CommandError {
-    CommandError::new(
+fn undone_by_another() -> Failure {
+    Failure::new(
         Status::Conflict,
         "another command has undone the partition",
         "the isolated measurements were not isolated to their end",
@@ -323,12 +322,12 @@ fn undone_by_another() -> CommandError {
     )
 }
 
-fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
+fn could_not(story: &mut Story, steps: &mut Steps, error: &Failure) {
     not_isolated(story, error);
     steps.skip("measure isolated", "the CPUs could not be isolated");
 }
 
-fn not_isolated(story: &mut Story, error: &CommandError) {
+fn not_isolated(story: &mut Story, error: &Failure) {
     story.exit_status = error.status.code();
     story.could_not.push(
         Finding::new(

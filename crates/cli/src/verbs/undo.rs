@@ -2,15 +2,16 @@
 
 mod traces;
 
-use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `undo`.
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ struct Report<'a> {
 ///
 /// # Errors
 /// No permission, an unreadable journal, or another running quietcore.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let force = match (args.force, args.keep) {
         (true, _) => Force::Restore,
         (_, true) => Force::Keep,

@@ -16,9 +16,9 @@ mod shown;
 mod terminal;
 mod unit;
 
-use crate::{CommandError, Screen, Status};
-use ::terminal::Form;
+use ::terminal::{Form, Screen};
 use machine::parse_duration;
+use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -83,7 +83,7 @@ fn every(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// No terminal, a recording that cannot be read or written, or something essential for `check` is missing.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     if args.install_unit {
         return unit::place(session, screen);
     }
@@ -91,7 +91,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return unit::take_back(session, screen);
     }
     if screen.form == Form::Json {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "`watch` has no JSON of its own",
             "it draws, records, logs or gives metrics, each in a form that is fixed",
             "`quietcore check --json` says what is found; `quietcore watch --record FILE` and `--daemon --log FILE` write \
@@ -99,7 +99,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         ));
     }
     if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "a recording needs a file",
             "`-` is the name of none, and a recording goes on until somebody ends it",
             "name a file; `--record ./-` is one of that name",

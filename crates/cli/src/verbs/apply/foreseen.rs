@@ -3,10 +3,10 @@
 //! Reading and planning happen once, before the lock is taken, so that a wrong request is reported first. The result is used
 //! under the lock unless another process has applied or undone something since then.
 
-use crate::CommandError;
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Intent, Plan};
+use root::Failure;
 use session::Session;
 use session::isolation;
 
@@ -28,7 +28,7 @@ impl Foreseen {
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, CommandError> {
+    ) -> Result<Foreseen, Failure> {
         let root = session.root();
         let machine = read_for(session, declaration);
         let others = session.in_force();
@@ -50,7 +50,7 @@ impl Foreseen {
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, CommandError> {
+    ) -> Result<Foreseen, Failure> {
         if session.in_force() == self.others {
             return Ok(self);
         }

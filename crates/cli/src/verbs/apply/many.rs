@@ -2,15 +2,17 @@
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
-use crate::{CommandError, Screen, Status, plans};
+use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
 use report::Length;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
 use session::entries::EntryJson;
 use std::time::Duration;
+use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// JSON of `apply` for a declaration file.
@@ -44,7 +46,7 @@ pub fn run(
     file: &DeclaredFile,
     args: &Args,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let root = session.root();
     if args.dry_run {
         let machine = session.machine().with_tasks_and_interrupts(root);
@@ -65,7 +67,7 @@ pub fn bring_all(
     reason: &'static str,
     limit: Option<Duration>,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let root = session.root();
     let machine = session.machine().with_tasks_and_interrupts(root);
     // Errors of the file itself are found before the first write.
@@ -87,7 +89,7 @@ pub fn bring_all(
         limit,
         room: Room::Beside,
     };
-    let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
+    let mut all: Vec<Result<Brought, Failure>> = Vec::new();
     for declaration in &file.declarations {
         let foreseen = Foreseen::read(session, declaration, &reserved);
         let brought = foreseen.and_then(|foreseen| bring(&changing, foreseen, &because));
@@ -121,7 +123,7 @@ pub fn bring_all(
     Ok(status)
 }
 
-fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], told: &[Finding], screen: &mut Screen) {
+fn report(file: &DeclaredFile, all: &[Result<Brought, Failure>], told: &[Finding], screen: &mut Screen) {
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {

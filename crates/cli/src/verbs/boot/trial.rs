@@ -3,11 +3,12 @@
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
 use super::words::Wanted;
-use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
+use root::{Failure, Status};
 use session::Session;
 use session::boot_files::carry;
+use terminal::Screen;
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
 ///
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
     let (scene, changing) = args.target.begin(session)?;

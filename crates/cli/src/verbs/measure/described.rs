@@ -6,11 +6,11 @@ mod settle;
 mod statistics;
 
 use crate::result_file::ResultFile;
-use crate::{CommandError, Screen, Status};
 use measure::configuration::{self, Configuration, Form};
-use root::{input, output};
+use root::{Failure, Status, input, output};
 use session::Session;
 use std::path::{Path, PathBuf};
+use terminal::Screen;
 
 /// Arguments of `measure run`.
 #[derive(clap::Args)]
@@ -30,7 +30,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A description that is wrong or impossible here, files that cannot be written, or a failed measurement.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let described = read(&args.file)?;
     for note in &described.notes {
         screen.note(&format!("note: {note}\n"));
@@ -52,8 +52,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     conduct::conduct(session, &described, settled, &machine, kept.as_ref(), screen)
 }
 
-fn read(file: &Path) -> Result<Configuration, CommandError> {
-    let bytes = input::bytes(file, configuration::MOST_BYTES as u64).map_err(|error| CommandError {
+fn read(file: &Path) -> Result<Configuration, Failure> {
+    let bytes = input::bytes(file, configuration::MOST_BYTES as u64).map_err(|error| Failure {
         status: Status::Usage,
         next: "name the file that describes the run".to_owned(),
         ..error.into()
@@ -61,8 +61,8 @@ fn read(file: &Path) -> Result<Configuration, CommandError> {
     configuration::parse(&bytes).map_err(|error| settle::refused(file, &error))
 }
 
-fn unwritable(description: &Path, file: &Path, error: &root::RootError) -> CommandError {
-    CommandError::usage(
+fn unwritable(description: &Path, file: &Path, error: &root::RootError) -> Failure {
+    Failure::usage(
         format!("the statistics of {} have no place", description.display()),
         error.to_string(),
         format!("name another file than {}, or make its folder", file.display()),

@@ -1,12 +1,12 @@
 //! Measures one state of the machine under load: latency, then noise and the counters during it.
 
 use super::steps::Steps;
-use crate::CommandError;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
 use measure::{Environment, Kind, Measurement, Request};
 use plan::{Finding, Level};
 use report::prove::Phase;
+use root::Failure;
 use session::Session;
 use session::partition::Partition;
 use std::sync::atomic::AtomicBool;
@@ -77,7 +77,7 @@ pub fn measure(
             })
         });
         let mut result = result
-            .map_err(|error: CommandError| could_not.push(missing(what, &error)))
+            .map_err(|error: Failure| could_not.push(missing(what, &error)))
             .ok()?;
         if door.is_none() {
             leave_out_the_question(&mut result);
@@ -113,7 +113,7 @@ fn leave_out_the_question(result: &mut Measurement) {
         .retain(|note| !QUESTION.contains(&note.id.as_str()));
 }
 
-fn missing(what: &str, error: &CommandError) -> Finding {
+fn missing(what: &str, error: &Failure) -> Finding {
     let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
     Finding::new(Level::Error, "not-measured", what, message).fix(error.next.clone())
 }

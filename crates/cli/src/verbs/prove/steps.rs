@@ -1,8 +1,8 @@
 //! Times, shows and records the steps of `prove`.
 
-use crate::CommandError;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::prove::{Outcome, Step};
+use root::Failure;
 use std::time::{Duration, Instant};
 use terminal::Volume;
 
@@ -22,11 +22,11 @@ impl Steps {
     }
 
     /// Runs one step and records its result.
-    pub fn take<T, E: Into<CommandError>>(
+    pub fn take<T, E: Into<Failure>>(
         &mut self,
         name: &str,
         act: impl FnOnce() -> Result<T, E>,
-    ) -> Result<T, CommandError> {
+    ) -> Result<T, Failure> {
         let began = Instant::now();
         let result = act().map_err(Into::into);
         let (outcome, detail) = match &result {
@@ -38,12 +38,12 @@ impl Steps {
     }
 
     /// Runs a measuring step with a progress bar. No thread draws the bar, because the sampler is forked from this process.
-    pub fn measure<T, E: Into<CommandError>>(
+    pub fn measure<T, E: Into<Failure>>(
         &mut self,
         name: &str,
         planned: Duration,
         act: impl FnOnce(&ProgressBar) -> Result<T, E>,
-    ) -> Result<T, CommandError> {
+    ) -> Result<T, Failure> {
         let target = if self.volume > Volume::Quiet {
             ProgressDrawTarget::stderr()
         } else {

@@ -2,15 +2,15 @@
 
 use super::asked::{Answer, Asked, Row};
 use super::{milliseconds, record, seconds};
-use crate::{CommandError, Screen, Status};
 use blame::{Stretch, ThreadFilter};
 use investigate::Launch;
 use investigate::latency_trace::{Latency, Question};
 use investigate::trace_input::{Account, longest_runs};
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::Form;
+use terminal::{Form, Screen};
 use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace longest-run`.
@@ -40,7 +40,7 @@ struct Runs<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let mut of = args.asked.whose();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
         (Some(file), false) => (file.as_path(), Status::Done),
@@ -56,7 +56,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             (args.record.out(), record::status(&args.record, &recorded, screen))
         }
         (file, _) => {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 "trace longest-run reads a file, or records one",
                 match file {
                     Some(_) => "a file is named, and CPUs or a command as well",

@@ -3,14 +3,14 @@
 
 use super::asked::{Answer, Asked, Row};
 use super::{milliseconds, seconds};
-use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
 use investigate::latency_trace::{Latency, Question};
 use investigate::trace_input::each_step;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `trace max-latency`.
 #[derive(clap::Args)]
@@ -48,7 +48,7 @@ struct Taker {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let mut longest = LongestWaits::of(args.asked.whose(), usize::from(args.most));
     let account = each_step(session, &args.file, &mut |step| longest.step(step))?;
     let mut waits = longest.end();

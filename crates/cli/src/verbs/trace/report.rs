@@ -1,14 +1,15 @@
 //! `trace report`: prints the events of a trace in the kernel's own format.
 
-use crate::{CommandError, Screen, Status};
 use events::dat::TraceFile;
 use events::text::{TextItem, TextReader};
 use events::{Event, Lines, Record, Unit};
 use investigate::trace_input::{Account, Trace, no_trace, open, parse, unreadable};
 use machine::{CpuId, CpuSet};
+use root::{Failure, Status};
 use session::Session;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
+use terminal::Screen;
 
 /// Arguments of `trace report`.
 #[derive(clap::Args)]
@@ -39,7 +40,7 @@ fn cpu_list(text: &str) -> Result<CpuSet, String> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let account = match open(&args.file)? {
         Trace::Dat(bytes) => of_dat(args, &parse(session, &bytes, &args.file)?, screen),
         Trace::Text(input) => of_text(args, input, &args.file, screen)?,
@@ -124,7 +125,7 @@ fn of_text(
     input: Box<dyn BufRead>,
     path: &Path,
     screen: &mut Screen,
-) -> Result<Account, CommandError> {
+) -> Result<Account, Failure> {
     let mut reader = TextReader::new(input);
     let mut account = Account::default();
     let mut failed = None;

@@ -1,7 +1,7 @@
 //! The options that the view passes to `check`.
 
-use crate::CommandError;
 use plan::Profile;
+use root::Failure;
 use session::Session;
 use session::boot_files::BootScene;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Asking {
     ///
     /// # Errors
     /// As `check`.
-    pub fn look(&self, session: &Session, window: Duration) -> Result<Examination, CommandError> {
+    pub fn look(&self, session: &Session, window: Duration) -> Result<Examination, Failure> {
         let asked = CheckScope {
             cpus: self.cpus.as_deref(),
             profile: Profile::Minimal,

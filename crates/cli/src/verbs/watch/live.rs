@@ -4,8 +4,8 @@ use super::asked::Asking;
 use super::recorded::Recorder;
 use super::shown::{Source, Turn, show};
 use super::{Args, checking, sampling, scene};
-use crate::{CommandError, Screen, Status};
-use root::process;
+use ::terminal::Screen;
+use root::{Failure, Status, process};
 use session::own_process::step_aside;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const WAITING: usize = 16;
 ///
 /// # Errors
 /// `check` is missing something essential, a file cannot be written, or the terminal is gone.
-pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, Failure> {
     let _held = process::hold_signals();
     let mut live = Live::begin(session, args)?;
     let shown = show(&mut live, screen);
@@ -37,7 +37,7 @@ pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, Co
 ///
 /// # Errors
 /// As [`run`].
-pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let _held = process::hold_signals();
     let mut live = Live::begin(session, args)?;
     screen.note("no terminal: recording only; SIGINT or SIGTERM ends it\n");
@@ -78,7 +78,7 @@ struct Live {
 }
 
 impl Live {
-    fn begin(session: &Session, args: &Args) -> Result<Live, CommandError> {
+    fn begin(session: &Session, args: &Args) -> Result<Live, Failure> {
         let asking = Asking {
             cpus: args.cpus.clone(),
         };
@@ -128,7 +128,7 @@ impl Live {
         }
     }
 
-    fn take(&mut self, moment: Moment) -> Result<(), CommandError> {
+    fn take(&mut self, moment: Moment) -> Result<(), Failure> {
         if let Some(recorder) = &mut self.recorder {
             recorder.add(&moment)?;
         }
@@ -187,7 +187,7 @@ impl Source for Live {
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError> {
+    fn advance(&mut self, view: &mut View) -> Result<Turn, Failure> {
         let mut is_new = false;
         loop {
             match self.from.try_recv() {
@@ -197,7 +197,7 @@ impl Source for Live {
                 }
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    return Err(CommandError::new(
+                    return Err(Failure::new(
                         Status::Bug,
                         "nobody looks at the counters any more",
                         "the thread that samples has ended",

@@ -3,9 +3,10 @@
 
 use super::Args;
 use super::asked::Asking;
-use crate::{CommandError, Screen, Status};
+use ::terminal::Screen;
 use daemon::{kept, once};
 use observe::Sample;
+use root::{Failure, Status};
 use session::Session;
 use std::time::Duration;
 use watch::metrics::{Form, Totals, exposition};
@@ -26,12 +27,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// As `check`.
-pub fn run(
-    session: &Session,
-    written: Written,
-    args: &Args,
-    screen: &mut Screen,
-) -> Result<Status, CommandError> {
+pub fn run(session: &Session, written: Written, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let looked = Asking {
         cpus: args.cpus.clone(),
     }

@@ -2,8 +2,8 @@
 
 use super::shown::{Source, Turn, show};
 use super::terminal;
-use crate::{CommandError, Screen, Status};
-use root::process;
+use ::terminal::Screen;
+use root::{Failure, Status, process};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use watch::{Act, Glyphs, Mode, Moment, Now, Recording, Scene, View};
@@ -12,7 +12,7 @@ use watch::{Act, Glyphs, Mode, Moment, Now, Recording, Scene, View};
 ///
 /// # Errors
 /// The file is missing, not a recording, of another version, or damaged.
-pub fn run(file: &Path, screen: &Screen) -> Result<Status, CommandError> {
+pub fn run(file: &Path, screen: &Screen) -> Result<Status, Failure> {
     // An error in the file is reported even where nothing can be drawn.
     let recording = read(file)?;
     if let Some(refusal) = terminal::refusal() {
@@ -24,16 +24,16 @@ pub fn run(file: &Path, screen: &Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-fn read(file: &Path) -> Result<Recording, CommandError> {
+fn read(file: &Path) -> Result<Recording, Failure> {
     let name = report::safe(&file.display().to_string());
     let bytes = root::input::bytes(file, watch::MOST_BYTES).map_err(|error| match error.errno() {
-        Some(libc::EFBIG) => CommandError::usage(
+        Some(libc::EFBIG) => Failure::usage(
             format!("{name} cannot be played"),
             format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
             "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
         ),
         // The reader returns one errno for everything that is not a regular file.
-        Some(libc::EISDIR) if !file.is_dir() => CommandError::usage(
+        Some(libc::EISDIR) if !file.is_dir() => Failure::usage(
             format!("{name} cannot be played"),
             "it is a pipe or a device, and in a recording a person goes back",
             "write it to a file first, then play that",
@@ -41,7 +41,7 @@ fn read(file: &Path) -> Result<Recording, CommandError> {
         _ => error.into(),
     })?;
     watch::parse(&bytes).map_err(|error| {
-        CommandError::usage(
+        Failure::usage(
             format!("{name} cannot be played"),
             report::safe(&error.to_string()),
             "play a file that `quietcore watch --record FILE` of this version wrote",
@@ -131,7 +131,7 @@ impl Source for Player {
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError> {
+    fn advance(&mut self, view: &mut View) -> Result<Turn, Failure> {
         let mut is_new = false;
         while !self.is_held && self.since.elapsed() >= self.pause() {
             if self.at == self.last() {

@@ -1,7 +1,7 @@
 //! `--record`: writes each moment as one line at once, so that an interrupted recording keeps all earlier moments.
 
-use crate::{CommandError, Status};
 use root::output::Appender;
+use root::{Failure, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
@@ -17,7 +17,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, CommandError> {
+    pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, Failure> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             kernel: kernel.to_owned(),
@@ -35,13 +35,13 @@ impl Recorder {
     ///
     /// # Errors
     /// A write error, for example a full disk.
-    pub fn add(&mut self, moment: &Moment) -> Result<(), CommandError> {
+    pub fn add(&mut self, moment: &Moment) -> Result<(), Failure> {
         self.put(&watch::line(moment))
     }
 
-    fn put(&mut self, line: &[u8]) -> Result<(), CommandError> {
+    fn put(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.file.append(line).map_err(|error| {
-            CommandError::new(
+            Failure::new(
                 Status::Unable,
                 format!("{} ends here", report::safe(&self.path.display().to_string())),
                 error.to_string(),

@@ -2,8 +2,8 @@
 
 use super::keyboard::{self, Input};
 use super::terminal::{self, Held};
-use crate::{CommandError, Screen};
-use root::process;
+use ::terminal::Screen;
+use root::{Failure, process};
 use std::time::Duration;
 use watch::{Act, Glyphs, Look, Mode, Now, View};
 
@@ -19,7 +19,7 @@ pub trait Source {
     ///
     /// # Errors
     /// An error that ends the view.
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError>;
+    fn advance(&mut self, view: &mut View) -> Result<Turn, Failure>;
     /// Performs the action of a key.
     fn act(&mut self, act: Act, view: &mut View);
 }
@@ -38,7 +38,7 @@ pub struct Turn {
 ///
 /// # Errors
 /// The terminal is gone, or an error of the source.
-pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError> {
+pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), Failure> {
     let look = match screen.style() {
         report::Style::Colour => Look::Colour,
         report::Style::Plain => Look::Plain,

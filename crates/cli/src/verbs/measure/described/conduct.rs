@@ -5,17 +5,18 @@ use super::display::Display;
 use super::settle::Settled;
 use super::statistics;
 use super::{ResultFile, is_systress};
-use crate::{CommandError, Screen, Status};
 use machine::nanoseconds;
 use machine::{CpuSet, Machine, Nanos};
 use measure::configuration::{Configuration, Memory};
 use measure::load::{Load, LoadKind};
 use measure::programs::{ProgramResult, Programs, Tended};
 use measure::{Environment, Level, MeasureError, Measurement, Note, Progress, Request};
+use root::{Failure, Status};
 use session::{Session, cpuset_entry};
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+use terminal::Screen;
 
 /// Runs the description to its end, and writes all requested files.
 ///
@@ -28,7 +29,7 @@ pub fn conduct(
     machine: &Machine,
     kept: Option<&ResultFile>,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let root = session.root();
     let stop = session::stop_flag();
     let begun = Instant::now();
@@ -165,8 +166,8 @@ pub fn intended(described: &Configuration, settled: &Settled) -> String {
 }
 
 /// Pins the conductor to its CPUs, and locks its memory where requested.
-fn take_place(described: &Configuration, settled: &Settled) -> Result<(), CommandError> {
-    let refused = |what: &str, why: String, next: &str| CommandError::new(Status::Unable, what, why, next);
+fn take_place(described: &Configuration, settled: &Settled) -> Result<(), Failure> {
+    let refused = |what: &str, why: String, next: &str| Failure::new(Status::Unable, what, why, next);
     if let Some(cpus) = &settled.main {
         root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
             refused(
@@ -190,7 +191,7 @@ fn take_place(described: &Configuration, settled: &Settled) -> Result<(), Comman
 }
 
 /// The error for a program that cannot be started, with its place in the file.
-fn not_started(described: &Configuration, error: MeasureError) -> CommandError {
+fn not_started(described: &Configuration, error: MeasureError) -> Failure {
     let MeasureError::Program { name, what, errno } = error else {
         return error.into();
     };
@@ -208,7 +209,7 @@ fn not_started(described: &Configuration, error: MeasureError) -> CommandError {
             program.command.line, program.command.column
         )
     });
-    CommandError::new(
+    Failure::new(
         status,
         format!("{name} cannot be started"),
         format!(

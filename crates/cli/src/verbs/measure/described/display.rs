@@ -1,7 +1,6 @@
 //! Draws the screen during a described run: systress's rows and loads, redrawn on a terminal.
 
 use super::settle::Settled;
-use crate::Screen;
 use machine::{CpuId, CpuSet};
 use measure::configuration::Configuration;
 use measure::{Measurement, Phase, Progress};
@@ -10,6 +9,7 @@ use report::TimerRow;
 use root::Root;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use terminal::Screen;
 
 /// The screen of a running measurement.
 pub struct Display<'a> {

@@ -1,7 +1,6 @@
 //! Resolves a description on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
-use crate::{CommandError, Status};
 use machine::nanoseconds;
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
@@ -10,6 +9,7 @@ use measure::configuration::{
 use measure::load::LoadKind;
 use measure::programs::Order;
 use measure::{Lane, Level, Note, parse_policy};
+use root::{Failure, Status};
 use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Settled {
 ///
 /// # Errors
 /// The first thing that this machine cannot do, with its place in the file.
-pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Result<Settled, CommandError> {
+pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Result<Settled, Failure> {
     let at = Place { file, machine };
     let mut settled = Settled {
         lanes: Vec::new(),
@@ -82,8 +82,8 @@ pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Resu
 }
 
 /// Converts an error at a place in the file into an error of the verb.
-pub fn refused(file: &Path, error: &ConfigurationError) -> CommandError {
-    CommandError::usage(
+pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
+    Failure::usage(
         format!("{} describes no run", file.display()),
         error.to_string(),
         error.next.clone(),
@@ -114,18 +114,18 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> CommandError {
+    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> Failure {
         refused(
             self.file,
             &ConfigurationError::at((what.line, what.column), why, next),
         )
     }
 
-    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, CommandError> {
+    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, Failure> {
         let Some(expression) = expression else {
             return Ok(None);
         };
-        let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| CommandError {
+        let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| Failure {
             what: format!("{} describes no run", self.file.display()),
             why: format!(
                 "line {}, column {}: {}; {}",
@@ -136,7 +136,7 @@ impl Place<'_> {
         Ok(Some(cpus))
     }
 
-    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, CommandError> {
+    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, Failure> {
         let cpus = match self.cpus(sampler.cpus.as_ref())? {
             Some(cpus) => cpus,
             None => session::isolation::default_cpus(self.machine)?.0,
@@ -157,7 +157,7 @@ impl Place<'_> {
         Ok(cpus.iter().collect())
     }
 
-    fn check_format(&self, sampler: &Sampler) -> Result<(), CommandError> {
+    fn check_format(&self, sampler: &Sampler) -> Result<(), Failure> {
         let Some(format) = &sampler.format else {
             return Ok(());
         };
@@ -169,7 +169,7 @@ impl Place<'_> {
         Err(self.wrong(format, why, &format!("there are {}", known.join(", "))))
     }
 
-    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, CommandError> {
+    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, Failure> {
         let life = sampler.lifetime.unwrap_or(FOR_EVER);
         let mut lane = match sampler.question {
             Question::Latency { interval } => Lane {
@@ -191,7 +191,7 @@ impl Place<'_> {
         Ok(lane)
     }
 
-    fn order(&self, program: &Program) -> Result<Order, CommandError> {
+    fn order(&self, program: &Program) -> Result<Order, Failure> {
         use session::policy::Policy::{Deadline, Plain};
         let (policy, priority) = match &program.policy {
             None => (Policy::Other, 0),
@@ -228,9 +228,9 @@ impl Place<'_> {
     }
 
     /// The file that adds a process to a cgroup of the cpuset hierarchy.
-    fn door(&self, cgroup: &Written<String>) -> Result<String, CommandError> {
+    fn door(&self, cgroup: &Written<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
-            CommandError::new(
+            Failure::new(
                 Status::Unable,
                 format!("{} describes no run", self.file.display()),
                 format!("line {}: there is no cpuset hierarchy here", cgroup.line),
