@@ -11,7 +11,6 @@ mod placement;
 mod plans;
 mod progress_bar;
 mod reading;
-mod result_file;
 mod status;
 mod verbs;
 

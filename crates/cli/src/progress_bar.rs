@@ -19,10 +19,17 @@ impl ProgressBar {
             ProgressDrawTarget::stderr()
         };
         let bar = indicatif::ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3} %  {msg}") {
             bar.set_style(style);
         }
         ProgressBar(bar)
+    }
+
+    /// A bar behind the name of a step.
+    pub fn named(name: &str, screen: &Screen) -> ProgressBar {
+        let bar = ProgressBar::new(screen);
+        bar.0.set_prefix(format!("  {name:<26} "));
+        bar
     }
 
     /// Shows the progress.

@@ -1,17 +1,17 @@
 //! `apply`: isolates CPUs now. Every write is journalled and read back, and all are undone when a step fails.
 
 mod boot;
-mod foreseen;
 mod install;
 mod many;
+mod planned_declaration;
 
 use crate::intent::Wanted;
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
-use foreseen::Foreseen;
 use machine::CpuSet;
 use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
+use planned_declaration::PlannedDeclaration;
 use report::Length;
 use root::{Failure, Status};
 use serde::Serialize;
@@ -118,13 +118,13 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
     }
     // Errors in the request are reported before anything else.
     let none = CpuSet::new();
-    let foreseen = Foreseen::read(session, &declaration, &none)?;
+    let planned = PlannedDeclaration::read(session, &declaration, &none)?;
     let changing = session.lock()?;
     // Reports first what cannot be saved.
     let draft = match args.save {
         true => Some(DeclarationDraft::with(
             session,
-            &on_line(session, declaration.clone(), args, &foreseen),
+            &on_line(session, declaration.clone(), args, &planned),
             args.config.as_deref(),
         )?),
         false => None,
@@ -134,8 +134,8 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
         limit: args.confirm_within,
         room: if args.resize { Room::OfItsOwn } else { Room::Beside },
     };
-    let foreseen = foreseen.or_anew(session, &declaration, &none)?;
-    let brought = bring(&changing, foreseen, &because)?;
+    let planned = planned.or_again(session, &declaration, &none)?;
+    let brought = bring(&changing, planned, &because)?;
     let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
@@ -170,10 +170,15 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Fa
 }
 
 /// Saves a partition with `boot = true` where the boot line already isolates its CPUs.
-fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
+fn on_line(
+    session: &Session,
+    declaration: Declaration,
+    args: &Args,
+    planned: &PlannedDeclaration,
+) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
     match args.boot
-        || (is_named && session::boot_files::declaration::line_covers(session, &foreseen.intent.cpus))
+        || (is_named && session::boot_files::declaration::line_covers(session, &planned.intent.cpus))
     {
         true => Declaration {
             boot: BootPart::OnLine,
@@ -210,15 +215,15 @@ struct Brought {
 }
 
 /// Applies one declaration, under the lock.
-fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, Failure> {
+fn bring(changing: &ChangeLock, planned: PlannedDeclaration, because: &Because) -> Result<Brought, Failure> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
-    let Foreseen {
+    let PlannedDeclaration {
         mut machine,
         intent,
         mut plan,
         ..
-    } = foreseen;
+    } = planned;
     let former = match because.room {
         Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
         Room::Beside => None,

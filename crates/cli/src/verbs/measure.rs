@@ -8,10 +8,10 @@ mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::progress_bar::with_progress;
-use crate::result_file::ResultFile;
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
+use experiment::ResultFile;
 use machine::nanoseconds;
 use machine::parse_duration;
 use machine::{CpuSet, Machine};
@@ -246,16 +246,21 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
     }
     if !result.complete && stop.load(Ordering::Relaxed) {
-        screen.note("interrupted: the result covers only the time until then\n");
+        screen.note(INTERRUPTED);
     }
-    let untrusted = result
-        .findings
-        .iter()
-        .any(|finding| finding.level == Level::Error);
-    Ok(match untrusted || result.broke.is_some() {
+    Ok(status(&result))
+}
+
+/// The note on a result that a signal has cut short.
+const INTERRUPTED: &str = "interrupted: the result covers only the time until then\n";
+
+/// The exit status of a result: a limit that was exceeded, or numbers that cannot be trusted, are a failure.
+fn status(result: &Measurement) -> Status {
+    let mut findings = result.findings.iter();
+    match result.broke.is_some() || findings.any(|finding| finding.level == Level::Error) {
         true => Status::Failed,
         false => Status::Done,
-    })
+    }
 }
 
 /// Prints a result.

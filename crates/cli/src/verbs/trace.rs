@@ -1,10 +1,10 @@
 //! `trace`: records and reads traces of any origin: `trace.dat` files and the text of ftrace.
 
-mod asked;
 mod longest_run;
 mod max_latency;
 mod record;
 mod report;
+mod span;
 
 use clap::Subcommand;
 use root::{Failure, Status};

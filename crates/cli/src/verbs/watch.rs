@@ -2,17 +2,11 @@
 //!
 //! Sampling, checking and drawing run on housekeeping CPUs, never on a watched CPU.
 
-mod asked;
-mod checking;
 mod keyboard;
 mod live;
-mod once;
-mod playing;
-mod ran;
-mod recorded;
-mod sampling;
-mod scene;
-mod shown;
+mod metrics;
+mod playback;
+mod screen_loop;
 mod terminal;
 mod unit;
 
@@ -48,7 +42,7 @@ pub struct Args {
     /// No screen: what is counted and found now, once, as text for Prometheus; --for says how long effects are counted
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text",
         conflicts_with_all = ["play", "record", "every", "daemon"])]
-    metrics: Option<once::Written>,
+    metrics: Option<metrics::FormWord>,
     /// With --daemon: the log, one JSON object a line
     #[arg(
         long,
@@ -113,11 +107,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         return daemon::run(&options, session).map(|()| Status::Done);
     }
-    if let Some(written) = args.metrics {
-        return once::run(session, written, args, screen);
+    if let Some(form) = args.metrics {
+        return metrics::run(session, form, args, screen);
     }
     match (&args.play, terminal::refusal()) {
-        (Some(file), _) => playing::run(file, screen),
+        (Some(file), _) => playback::run(file, screen),
         (None, None) => live::run(args, session, screen),
         (None, Some(_)) if args.record.is_some() => live::record_only(session, args, screen),
         (None, Some(refusal)) => Err(refusal),

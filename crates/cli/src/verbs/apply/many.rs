@@ -1,6 +1,6 @@
 //! `apply` without arguments: applies every declared partition and reports each separately.
 
-use super::foreseen::Foreseen;
+use super::planned_declaration::PlannedDeclaration;
 use super::{Args, Because, Brought, Room, bring};
 use crate::plans;
 use machine::CpuSet;
@@ -91,8 +91,8 @@ pub fn bring_all(
     };
     let mut all: Vec<Result<Brought, Failure>> = Vec::new();
     for declaration in &file.declarations {
-        let foreseen = Foreseen::read(session, declaration, &reserved);
-        let brought = foreseen.and_then(|foreseen| bring(&changing, foreseen, &because));
+        let planned = PlannedDeclaration::read(session, declaration, &reserved);
+        let brought = planned.and_then(|planned| bring(&changing, planned, &because));
         match &brought {
             Ok(brought) => screen.text(&format!(
                 "{}:\n{}",

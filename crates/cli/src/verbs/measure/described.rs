@@ -1,15 +1,11 @@
 //! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
 
-mod conduct;
-mod display;
-mod settle;
-mod statistics;
-
-use crate::result_file::ResultFile;
-use measure::configuration::{self, Configuration, Form};
-use root::{Failure, Status, input, output};
+use experiment::{DescribedRun, ResultFile, RunDisplay, RunEnd};
+use measure::Level;
+use root::{Failure, Status};
 use session::Session;
-use std::path::{Path, PathBuf};
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use terminal::Screen;
 
 /// Arguments of `measure run`.
@@ -31,45 +27,61 @@ pub struct Args {
 /// # Errors
 /// A description that is wrong or impossible here, files that cannot be written, or a failed measurement.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let described = read(&args.file)?;
-    for note in &described.notes {
-        screen.note(&format!("note: {note}\n"));
-    }
-    let machine = session.machine();
-    let settled = settle::settle(&described, &args.file, &machine)?;
+    let run = DescribedRun::read(&args.file, session)?;
     if args.check {
-        screen.text(&conduct::intended(&described, &settled));
+        screen.text(&run.text());
         return Ok(Status::Done);
     }
     let kept = args.out.as_deref().map(ResultFile::at).transpose()?;
-    for file in described
-        .samplers
-        .iter()
-        .filter_map(|sampler| sampler.file.as_deref())
-    {
-        output::check(file).map_err(|error| unwritable(&args.file, file, &error))?;
-    }
-    conduct::conduct(session, &described, settled, &machine, kept.as_ref(), screen)
-}
-
-fn read(file: &Path) -> Result<Configuration, Failure> {
-    let bytes = input::bytes(file, configuration::MOST_BYTES as u64).map_err(|error| Failure {
-        status: Status::Usage,
-        next: "name the file that describes the run".to_owned(),
-        ..error.into()
+    run.check_outputs(&args.file)?;
+    let mut display = RunDisplay::new(&run, session.root());
+    let mut lines = 0;
+    let is_terminal = std::io::stdout().is_terminal();
+    let result = run.conduct(session, kept.as_ref(), &mut |progress| {
+        display.update(progress);
+        if is_terminal && let Some(text) = display.next_text() {
+            draw(&text, &mut lines, screen);
+        }
     })?;
-    configuration::parse(&bytes).map_err(|error| settle::refused(file, &error))
+    let text = display.final_text(&result.measurement);
+    draw(&format!("{text}\n"), &mut lines, screen);
+    let mut status = Status::Done;
+    for written in run.write_statistics(&result) {
+        match written {
+            Ok((sampler, file)) => screen.text(&report::systress_statistics(&sampler.name.value, file)),
+            Err(error) => status = screen.error(&error),
+        }
+    }
+    screen.text(&format!("\n{}", report::systress_elapsed(result.elapsed)));
+    screen.text(&result.programs_text());
+    let measurement = &result.measurement;
+    if run.is_systress() {
+        let findings = measurement.findings.iter();
+        for finding in findings.filter(|finding| finding.level != Level::Info) {
+            screen.note(&format!("{}: {}\n", finding.subject, finding.message));
+        }
+    } else {
+        let text = report::measurement_text(measurement, report::Histograms::Drawn, screen.style());
+        screen.text(&format!("\n{text}"));
+    }
+    screen.json(measurement);
+    if let Some(kept) = &kept {
+        kept.end(measurement)?;
+    }
+    if result.end == RunEnd::Interrupted {
+        screen.note(super::INTERRUPTED);
+    }
+    Ok(match status {
+        Status::Done => super::status(measurement),
+        status => status,
+    })
 }
 
-fn unwritable(description: &Path, file: &Path, error: &root::RootError) -> Failure {
-    Failure::usage(
-        format!("the statistics of {} have no place", description.display()),
-        error.to_string(),
-        format!("name another file than {}, or make its folder", file.display()),
-    )
-}
-
-/// Whether systress's screen is used.
-fn is_systress(described: &Configuration) -> bool {
-    described.form == Form::Systress
+/// Draws a text over the former one, which had so many lines.
+fn draw(text: &str, lines: &mut usize, screen: &mut Screen) {
+    if *lines > 0 {
+        screen.rewind(*lines);
+    }
+    screen.text(text);
+    *lines = text.lines().count();
 }

@@ -1,6 +1,6 @@
 //! `trace longest-run`: does what the article's awk script does, without its pitfalls.
 
-use super::asked::{Answer, Asked, Row};
+use super::span::{Span, SpanReport, ThreadArgs};
 use super::{milliseconds, record, seconds};
 use blame::{Stretch, ThreadFilter};
 use investigate::Launch;
@@ -22,7 +22,7 @@ pub struct Args {
     file: Option<PathBuf>,
     // Of a command without it: its first thread.
     #[command(flatten)]
-    asked: Asked,
+    thread: ThreadArgs,
     #[command(flatten)]
     record: record::Args,
 }
@@ -34,14 +34,14 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 #[derive(Serialize)]
 struct Runs<'a> {
     /// `None` for the text of a latency tracer, which does not show all runs.
-    cpus: Vec<Row>,
+    cpus: Vec<Span>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
-    let mut of = args.asked.whose();
+    let mut of = args.thread.filter();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
         (Some(file), false) => (file.as_path(), Status::Done),
         (None, true) => {
@@ -50,7 +50,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 Launch::Running(recorded) => recorded,
                 Launch::Failed(status) => return Ok(status),
             };
-            if let (None, Some(pid)) = (&args.asked.task, recorded.pid) {
+            if let (None, Some(pid)) = (&args.thread.task, recorded.pid) {
                 of = ThreadFilter::Pid(pid.cast_signed());
             }
             (args.record.out(), record::status(&args.record, &recorded, screen))
@@ -72,8 +72,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     match screen.form {
         Form::Json => {
-            let cpus = runs.iter().map(Row::of).collect();
-            screen.json(&Answer::of(
+            let cpus = runs.iter().map(Span::of).collect();
+            screen.json(&SpanReport::of(
                 "quietcore.trace.longest_run/1",
                 file,
                 &account,

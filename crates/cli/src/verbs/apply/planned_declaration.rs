@@ -11,7 +11,7 @@ use session::Session;
 use session::isolation;
 
 /// A planned declaration.
-pub(super) struct Foreseen {
+pub(super) struct PlannedDeclaration {
     pub machine: Machine,
     pub intent: Intent,
     pub plan: Plan,
@@ -19,7 +19,7 @@ pub(super) struct Foreseen {
     others: Vec<Intent>,
 }
 
-impl Foreseen {
+impl PlannedDeclaration {
     /// Reads the machine and plans. Reserved CPUs are not chosen.
     ///
     /// # Errors
@@ -28,12 +28,12 @@ impl Foreseen {
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, Failure> {
+    ) -> Result<PlannedDeclaration, Failure> {
         let root = session.root();
         let machine = read_for(session, declaration);
         let others = session.in_force();
         let (intent, plan) = isolation::settle(declaration, &machine, root, &others, reserved)?;
-        Ok(Foreseen {
+        Ok(PlannedDeclaration {
             machine,
             intent,
             plan,
@@ -44,17 +44,17 @@ impl Foreseen {
     /// Reads and plans again if other partitions are active now.
     ///
     /// # Errors
-    /// As [`Foreseen::read`].
-    pub fn or_anew(
+    /// As [`PlannedDeclaration::read`].
+    pub fn or_again(
         self,
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, Failure> {
+    ) -> Result<PlannedDeclaration, Failure> {
         if session.in_force() == self.others {
             return Ok(self);
         }
-        Foreseen::read(session, declaration, reserved)
+        PlannedDeclaration::read(session, declaration, reserved)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Resolves a description on this machine: CPUs, policies and cgroups. An error reports its place in the file.
+//! Resolves the description of a run on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
 use machine::nanoseconds;
@@ -17,8 +17,8 @@ use std::time::Duration;
 /// Maximum run time of a sampler without a lifetime: until it is interrupted, within the limit of all measurements.
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
-/// A resolved description.
-pub struct Settled {
+/// A description of a run, resolved on a machine.
+pub struct RunPlan {
     /// One per sampled CPU, in the order of the file.
     pub lanes: Vec<Lane>,
     /// The index of each lane's sampler in the file.
@@ -29,8 +29,8 @@ pub struct Settled {
     pub orders: Vec<Order>,
     /// The CPUs of the conductor.
     pub main: Option<CpuSet>,
-    /// The CPUs whose load is shown.
-    pub shown: Option<CpuSet>,
+    /// The CPUs whose load is on the screen.
+    pub load_cpus: Option<CpuSet>,
     /// Remarks that readers of the numbers need, known before the run.
     pub notes: Vec<Note>,
 }
@@ -39,30 +39,30 @@ pub struct Settled {
 ///
 /// # Errors
 /// The first thing that this machine cannot do, with its place in the file.
-pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Result<Settled, Failure> {
+pub fn resolve(described: &Configuration, file: &Path, machine: &Machine) -> Result<RunPlan, Failure> {
     let at = Place { file, machine };
-    let mut settled = Settled {
+    let mut plan = RunPlan {
         lanes: Vec::new(),
         sampler_of: Vec::new(),
         loads: Vec::new(),
         orders: Vec::new(),
         main: at.cpus(described.main.cpus.as_ref())?,
-        shown: None,
+        load_cpus: None,
         notes: Vec::new(),
     };
     for (index, sampler) in described.samplers.iter().enumerate() {
         at.check_format(sampler)?;
         for cpu in at.sampled(sampler, described.form)? {
-            settled.lanes.push(at.lane(sampler, cpu)?);
-            settled.sampler_of.push(index);
+            plan.lanes.push(at.lane(sampler, cpu)?);
+            plan.sampler_of.push(index);
         }
     }
-    let measured: CpuSet = settled.lanes.iter().map(|lane| lane.cpu).collect();
+    let measured: CpuSet = plan.lanes.iter().map(|lane| lane.cpu).collect();
     let rest = machine.topology.online.minus(&measured);
     for load in &described.loads {
         let cpus = at.cpus(load.cpus.as_ref())?.unwrap_or_else(|| rest.clone());
-        settled.note_sharing(&format!("load {}", load.kind.name()), &cpus, &measured);
-        settled.loads.push((load.kind, cpus));
+        plan.note_sharing(&format!("load {}", load.kind.name()), &cpus, &measured);
+        plan.loads.push((load.kind, cpus));
     }
     for program in &described.programs {
         let order = at.order(program)?;
@@ -70,15 +70,15 @@ pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Resu
             .cpus
             .clone()
             .unwrap_or_else(|| machine.topology.online.clone());
-        settled.note_sharing(&order.name, &cpus, &measured);
-        settled.orders.push(order);
+        plan.note_sharing(&order.name, &cpus, &measured);
+        plan.orders.push(order);
     }
-    settled.shown = match &described.main.cpu_load {
+    plan.load_cpus = match &described.main.cpu_load {
         CpuLoad::Hidden => None,
         CpuLoad::All => Some(machine.topology.online.clone()),
         CpuLoad::Of(cpus) => at.cpus(Some(cpus))?,
     };
-    Ok(settled)
+    Ok(plan)
 }
 
 /// Converts an error at a place in the file into an error of the verb.
@@ -90,7 +90,7 @@ pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
     )
 }
 
-impl Settled {
+impl RunPlan {
     fn note_sharing(&mut self, what: &str, cpus: &CpuSet, measured: &CpuSet) {
         let shared = cpus.and(measured);
         if !shared.is_empty() {

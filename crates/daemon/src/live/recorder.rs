@@ -1,4 +1,4 @@
-//! `--record`: writes each moment as one line at once, so that an interrupted recording keeps all earlier moments.
+//! Writes each moment to a file as one line at once, so that an interrupted recording keeps all earlier moments.
 
 use root::output::Appender;
 use root::{Failure, Status};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
 
 /// A recording in progress.
-pub struct Recorder {
+pub(super) struct Recorder {
     file: Appender,
     path: PathBuf,
 }
@@ -17,7 +17,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, Failure> {
+    pub(super) fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, Failure> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             kernel: kernel.to_owned(),
@@ -35,7 +35,7 @@ impl Recorder {
     ///
     /// # Errors
     /// A write error, for example a full disk.
-    pub fn add(&mut self, moment: &Moment) -> Result<(), Failure> {
+    pub(super) fn add(&mut self, moment: &Moment) -> Result<(), Failure> {
         self.put(&watch::line(moment))
     }
 
