@@ -104,17 +104,20 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     one(session, args, screen)
 }
 
+fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
+    let machine = session.machine().with_tasks_and_interrupts(session.root());
+    let (_, plan) = args.wanted.plan(session, &machine)?;
+    match screen.form {
+        Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
+        Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
+    }
+    Ok(Status::Done)
+}
+
 fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
-    let root = session.root();
     let declaration = args.wanted.declaration()?;
     if args.dry_run {
-        let machine = session.machine().with_tasks_and_interrupts(root);
-        let (_, plan) = args.wanted.plan(session, &machine)?;
-        match screen.form {
-            Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
-            Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
-        }
-        return Ok(Status::Done);
+        return dry_run(session, args, screen);
     }
     // Errors in the request are reported before anything else.
     let none = CpuSet::new();
@@ -208,22 +211,21 @@ enum Room {
 }
 
 /// The result of one declaration.
-struct Brought {
+struct AppliedPartition {
     intent: Intent,
     plan: Plan,
     applied: Applied,
 }
 
 /// Applies one declaration, under the lock.
-fn bring(changing: &ChangeLock, planned: PlannedDeclaration, because: &Because) -> Result<Brought, Failure> {
+fn bring(
+    changing: &ChangeLock,
+    planned: PlannedDeclaration,
+    because: &Because,
+) -> Result<AppliedPartition, Failure> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
-    let PlannedDeclaration {
-        mut machine,
-        intent,
-        mut plan,
-        ..
-    } = planned;
+    let (mut machine, intent, mut plan) = (planned.machine, planned.intent, planned.plan);
     let former = match because.room {
         Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
         Room::Beside => None,
@@ -234,14 +236,8 @@ fn bring(changing: &ChangeLock, planned: PlannedDeclaration, because: &Because) 
         // The intent stays as it was chosen before; only its plan changes without the former partition.
         plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }
-    let guard = match because.limit {
-        Some(time) => Some(Guard::arm(
-            "/proc/self/exe",
-            &plan.housekeeping,
-            Watch::Deadline(time),
-        )?),
-        None => None,
-    };
+    let arm = |time| Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time));
+    let guard = because.limit.map(arm).transpose()?;
     let request = Request {
         machine: &machine,
         intent: &intent,
@@ -273,14 +269,14 @@ fn bring(changing: &ChangeLock, planned: PlannedDeclaration, because: &Because) 
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
-    Ok(Brought {
+    Ok(AppliedPartition {
         intent,
         plan,
         applied,
     })
 }
 
-impl Brought {
+impl AppliedPartition {
     fn status(&self) -> Status {
         let drifted = self.applied.in_force && !self.applied.findings.is_empty();
         let wrong = self
@@ -296,7 +292,7 @@ impl Brought {
     }
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let Brought {
+        let AppliedPartition {
             intent,
             plan,
             applied,

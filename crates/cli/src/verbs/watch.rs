@@ -3,10 +3,8 @@
 //! Sampling, checking and drawing run on housekeeping CPUs, never on a watched CPU.
 
 mod keyboard;
-mod live;
-mod metrics;
-mod playback;
 mod screen_loop;
+mod sources;
 mod terminal;
 mod unit;
 
@@ -16,6 +14,7 @@ use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
+use watch::metrics::Form as MetricsForm;
 
 /// Arguments of `watch`.
 #[derive(clap::Args)]
@@ -42,7 +41,7 @@ pub struct Args {
     /// No screen: what is counted and found now, once, as text for Prometheus; --for says how long effects are counted
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text",
         conflicts_with_all = ["play", "record", "every", "daemon"])]
-    metrics: Option<metrics::FormWord>,
+    metrics: Option<FormWord>,
     /// With --daemon: the log, one JSON object a line
     #[arg(
         long,
@@ -61,6 +60,18 @@ pub struct Args {
     #[arg(long, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair"])]
     remove_unit: bool,
 }
+
+/// The form on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FormWord {
+    /// The older text format, which the textfile collector takes
+    Text,
+    /// OpenMetrics 1.0.0
+    Openmetrics,
+}
+
+/// How long effects are counted for findings, without `--for`.
+const WINDOW: Duration = Duration::from_secs(1);
 
 fn every(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
@@ -108,12 +119,28 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return daemon::run(&options, session).map(|()| Status::Done);
     }
     if let Some(form) = args.metrics {
-        return metrics::run(session, form, args, screen);
+        return metrics(session, form, args, screen);
     }
     match (&args.play, terminal::refusal()) {
-        (Some(file), _) => playback::run(file, screen),
-        (None, None) => live::run(args, session, screen),
-        (None, Some(_)) if args.record.is_some() => live::record_only(session, args, screen),
+        (Some(file), _) => sources::play(file, screen),
+        (None, None) => sources::show_live(args, session, screen),
+        (None, Some(_)) if args.record.is_some() => sources::record_only(session, args, screen),
         (None, Some(refusal)) => Err(refusal),
     }
+}
+
+/// Prints the current counters and findings once, for use without a daemon: by hand, or by cron with the textfile collector.
+fn metrics(session: &Session, form: FormWord, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
+    let form = match form {
+        FormWord::Text => MetricsForm::Text,
+        FormWord::Openmetrics => MetricsForm::OpenMetrics,
+    };
+    let window = args.duration.unwrap_or(WINDOW);
+    screen.text(&daemon::metrics_text(
+        session,
+        args.cpus.as_deref(),
+        window,
+        form,
+    )?);
+    Ok(Status::Done)
 }

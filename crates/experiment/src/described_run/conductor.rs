@@ -52,16 +52,12 @@ impl DescribedRun {
         let environment = Environment::of(&self.machine, session.root(), env!("CARGO_PKG_VERSION"));
         let mut programs =
             Programs::start(&self.plan.orders).map_err(|error| not_started(&self.description, error))?;
-        let mut loads = Vec::new();
-        for (kind, cpus) in &self.plan.loads {
-            loads.push(Load::start(cpus, &[*kind])?);
-        }
+        let loads = self.plan.loads.iter();
+        let loads = loads.map(|(kind, cpus)| Load::start(cpus, &[*kind]));
+        let mut loads = loads.collect::<Result<Vec<_>, _>>()?;
         let measured: CpuSet = self.plan.lanes.iter().map(|lane| lane.cpu).collect();
         let door = cpuset_entry::door(session.root(), &self.machine, &measured);
-        let join = |pid: u32| {
-            door.as_deref()
-                .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
-        };
+        let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
         let keep = |result: &Measurement| {
             if let Some(kept) = kept {
                 kept.so_far(result);
@@ -89,17 +85,11 @@ impl DescribedRun {
             false if !measurement.complete && stop.load(Ordering::Relaxed) => RunEnd::Interrupted,
             false => RunEnd::Samplers,
         };
-        measurement
-            .findings
-            .splice(0..0, notes(&self.plan, &programs, &broken));
+        let notes = notes(&self.plan, &programs, &broken);
+        measurement.findings.splice(0..0, notes);
         measurement.programs = programs;
         if end == RunEnd::Program {
-            measurement.findings.push(note(
-                "ended_by_program",
-                Level::Info,
-                "the run",
-                "it ended with a program whose end is the run's",
-            ));
+            measurement.findings.push(end_note());
         }
         Ok(DescribedResult {
             measurement,
@@ -192,6 +182,11 @@ fn note(id: &str, level: Level, subject: &str, message: &str) -> Note {
         message: message.to_owned(),
         fix: String::new(),
     }
+}
+
+fn end_note() -> Note {
+    let message = "it ended with a program whose end is the run's";
+    note("ended_by_program", Level::Info, "the run", message)
 }
 
 /// Problems of the load: the numbers then belong to a different run than the described one.

@@ -60,10 +60,7 @@ impl Proof<'_> {
     fn measure(&mut self, options: &PhaseOptions, what: &str, kind: Kind) -> Option<Measurement> {
         let (session, cpus) = (self.session, &self.options.intent.cpus);
         let door = options.partition.map(Partition::door);
-        let join = |pid: u32| {
-            door.as_deref()
-                .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
-        };
+        let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
         let mut environment = self.story.environment.clone();
         if door.is_some() {
             // The environment was read before the partition was made.

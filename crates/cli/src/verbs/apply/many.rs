@@ -1,7 +1,7 @@
 //! `apply` without arguments: applies every declared partition and reports each separately.
 
 use super::planned_declaration::PlannedDeclaration;
-use super::{Args, Because, Brought, Room, bring};
+use super::{AppliedPartition, Args, Because, Room, bring};
 use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
@@ -89,7 +89,7 @@ pub fn bring_all(
         limit,
         room: Room::Beside,
     };
-    let mut all: Vec<Result<Brought, Failure>> = Vec::new();
+    let mut all: Vec<Result<AppliedPartition, Failure>> = Vec::new();
     for declaration in &file.declarations {
         let planned = PlannedDeclaration::read(session, declaration, &reserved);
         let brought = planned.and_then(|planned| bring(&changing, planned, &because));
@@ -106,24 +106,27 @@ pub fn bring_all(
     // After the run-time part, so that one call reports everything that is declared.
     let told = boot_findings(session, file)?;
     screen.text(&report::findings_text(&told, screen.style()));
-    let mut status = Status::Done;
-    for brought in &all {
-        let this = match brought {
-            Ok(brought) => brought.status(),
-            Err(error) => screen.error(error),
-        };
-        if status == Status::Done {
-            status = this;
-        }
-    }
-    if status == Status::Done {
-        status = boot_status(&told);
-    }
+    let mut statuses: Vec<Status> = all.iter().map(|one| status(one, screen)).collect();
+    statuses.push(boot_status(&told));
     report(file, &all, &told, screen);
-    Ok(status)
+    let failed = statuses.into_iter().find(|status| *status != Status::Done);
+    Ok(failed.unwrap_or(Status::Done))
 }
 
-fn report(file: &DeclaredFile, all: &[Result<Brought, Failure>], told: &[Finding], screen: &mut Screen) {
+/// The status of one partition. An error is printed.
+fn status(applied: &Result<AppliedPartition, Failure>, screen: &mut Screen) -> Status {
+    match applied {
+        Ok(applied) => applied.status(),
+        Err(error) => screen.error(error),
+    }
+}
+
+fn report(
+    file: &DeclaredFile,
+    all: &[Result<AppliedPartition, Failure>],
+    told: &[Finding],
+    screen: &mut Screen,
+) {
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {

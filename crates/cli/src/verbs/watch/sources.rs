@@ -1,17 +1,60 @@
-//! `watch --play`: reads a recording and plays it.
+//! Opens what the view shows or records: this machine, or a recording.
 
 use super::screen_loop::show;
-use super::terminal;
+use super::{Args, terminal};
 use ::terminal::Screen;
+use daemon::{LiveOptions, LiveSource};
 use root::{Failure, Status, process};
+use session::Session;
 use std::path::Path;
-use watch::{Player, Recording};
+use std::time::Duration;
+use watch::{MomentSource as _, Player, Recording, View};
+
+/// Shows this machine.
+///
+/// # Errors
+/// `check` is missing something essential, a file cannot be written, or the terminal is gone.
+pub fn show_live(args: &Args, session: &Session, screen: &Screen) -> Result<Status, Failure> {
+    let _held = process::hold_signals();
+    let mut live = start(args, session)?;
+    show(&mut live, screen).map(|()| Status::Done)
+}
+
+/// Records this machine, without a terminal.
+///
+/// # Errors
+/// As [`show_live`].
+pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
+    let _held = process::hold_signals();
+    let mut live = start(args, session)?;
+    screen.note("no terminal: recording only; SIGINT or SIGTERM ends it\n");
+    let mut view = View::default();
+    while !live.advance(&mut view)?.is_over {
+        if let Some(signal) = process::next_signal(Duration::from_millis(100))
+            && process::ENDINGS.contains(&signal.number)
+        {
+            break;
+        }
+    }
+    screen.text(&format!("{} moments\n", live.counted()));
+    Ok(Status::Done)
+}
+
+fn start(args: &Args, session: &Session) -> Result<LiveSource, Failure> {
+    let options = LiveOptions {
+        cpus: args.cpus.clone(),
+        every: args.every,
+        record: args.record.clone(),
+        duration: args.duration,
+    };
+    LiveSource::start(session, &options)
+}
 
 /// Plays a file.
 ///
 /// # Errors
 /// The file is missing, not a recording, of another version, or damaged.
-pub fn run(file: &Path, screen: &Screen) -> Result<Status, Failure> {
+pub fn play(file: &Path, screen: &Screen) -> Result<Status, Failure> {
     // An error in the file is reported even where nothing can be drawn.
     let recording = read(file)?;
     if let Some(refusal) = terminal::refusal() {
