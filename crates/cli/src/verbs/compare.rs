@@ -1,6 +1,6 @@
 //! `compare`: compares files of any measuring tools, reports what repetitions show, and checks requirements.
 
-mod grouped;
+mod groups;
 
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
@@ -44,7 +44,7 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     if let Some(path) = &args.out {
         root::output::check(path)?;
     }
-    let groups = grouped::groups(&args.files, &args.with)?;
+    let groups = groups::groups(&args.files, &args.with)?;
     let mut files = Vec::new();
     let mut sizes = Vec::new();
     for group in &groups {

@@ -2,8 +2,8 @@
 
 mod break_args;
 mod claim;
-mod described;
 mod kernel_tracer;
+mod run_file;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
@@ -74,7 +74,7 @@ enum What {
         spinning: Spinning,
     },
     /// A whole run described in a file: samplers, loads, programs (also a configuration file of systress)
-    Run(described::Args),
+    Run(run_file::Args),
 }
 
 impl What {
@@ -181,7 +181,7 @@ fn idle_states(idle: Option<Idle>) -> IdleStates {
 /// Runs the command.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let (request, shared): (fn(_, _, _, _) -> _, _) = match &args.what {
-        What::Run(args) => return described::run(args, session, screen),
+        What::Run(args) => return run_file::run(args, session, screen),
         What::Latency { shared, .. } => (Request::latency, shared),
         What::Noise { shared, .. } => (Request::noise, shared),
         What::All { shared, .. } => (Request::all, shared),
