@@ -10,9 +10,9 @@ mod scene;
 use crate::observation::examine_cpus;
 use blame_answer::BlameAnswer;
 use checker::Checker;
-use recorder::Recorder;
+use recorder::MomentRecorder;
 use root::{Failure, Status};
-use sampler::Sampler;
+use sampler::MomentSampler;
 use session::Session;
 use session::own_process::step_aside;
 use std::collections::VecDeque;
@@ -50,7 +50,7 @@ pub struct LiveSource {
     /// Ends the checking thread when it is dropped.
     _wake: Sender<()>,
     stop: Arc<AtomicBool>,
-    recorder: Option<Recorder>,
+    recorder: Option<MomentRecorder>,
     end: Option<Instant>,
     answer: Option<BlameAnswer>,
     counted: usize,
@@ -68,14 +68,14 @@ impl LiveSource {
         step_aside(session.root(), &scene.isolated);
         let kernel = examination.machine.kernel.release.clone().unwrap_or_default();
         let record = options.record.as_ref();
-        let recorder = record.map(|path| Recorder::begin(path, &kernel, options.every));
+        let recorder = record.map(|path| MomentRecorder::begin(path, &kernel, options.every));
         let recorder = recorder.transpose()?;
         let stop = Arc::new(AtomicBool::new(false));
         let (to_view, incoming) = sync_channel(WAITING);
         let (to_sampler, scenes) = channel();
         let (to_errors, errors) = channel();
         let (wake, woken) = channel();
-        let sampler = Sampler {
+        let sampler = MomentSampler {
             session: session.for_thread(),
             every: options.every,
             scene: scene.clone(),

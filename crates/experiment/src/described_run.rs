@@ -7,7 +7,7 @@ mod display;
 mod run_plan;
 mod statistics;
 
-pub use conductor::{DescribedResult, RunEnd};
+pub use conductor::{DescribedEnd, DescribedResult};
 pub use display::RunDisplay;
 
 use machine::{Machine, Nanos, nanoseconds};

@@ -29,7 +29,7 @@ mod venue;
 mod vm;
 mod which_knob;
 
-pub use described_run::{DescribedResult, DescribedRun, RunDisplay, RunEnd};
+pub use described_run::{DescribedEnd, DescribedResult, DescribedRun, RunDisplay};
 pub use directory::{Directory, GivenUp};
 pub use forecast::Forecast;
 pub use guest_side::run as run_in_guest;

@@ -51,28 +51,27 @@ pub trait MeasurementProgress {
 
 /// Runs all steps. Whatever the machine does not allow is part of the result.
 pub fn prove(session: &Session, options: &ProveOptions, progress: &mut dyn MeasurementProgress) -> Story {
-    let mut proof = Proof {
+    let mut run = ProveRun {
         session,
         options,
         story: story(session, options),
         steps: Steps::new(progress),
     };
-    session.note(&announcement(&proof.story, options));
-    proof.story.before = Some(proof.phase(&PhaseOptions {
+    session.note(&announcement(&run.story, options));
+    run.story.before = Some(run.phase(&PhaseOptions {
         name: "before",
         load_cpus: &options.machine.topology.online,
         partition: None,
     }));
     if !options.stop.load(Ordering::Relaxed)
-        && let Err(error) = proof.isolate_and_undo()
+        && let Err(error) = run.isolate_and_undo()
     {
-        proof.add_not_isolated(&error);
-        proof
-            .steps
+        run.add_not_isolated(&error);
+        run.steps
             .skip("measure isolated", "the CPUs could not be isolated");
     }
-    let mut story = proof.story;
-    story.steps = proof.steps.into_steps();
+    let mut story = run.story;
+    story.steps = run.steps.into_steps();
     conclude(&mut story, options.stop.load(Ordering::Relaxed));
     story
 }
@@ -127,14 +126,14 @@ fn announcement(story: &Story, options: &ProveOptions) -> String {
 }
 
 /// The steps under way, and the result so far.
-struct Proof<'a> {
+struct ProveRun<'a> {
     session: &'a Session,
     options: &'a ProveOptions<'a>,
     story: Story,
     steps: Steps<'a>,
 }
 
-impl Proof<'_> {
+impl ProveRun<'_> {
     /// Isolates, measures, and undoes.
     ///
     /// # Errors

@@ -7,23 +7,23 @@ use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
 
 /// A recording in progress.
-pub(super) struct Recorder {
+pub(super) struct MomentRecorder {
     file: Appender,
     path: PathBuf,
 }
 
-impl Recorder {
+impl MomentRecorder {
     /// Starts a recording.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub(super) fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, Failure> {
+    pub(super) fn begin(path: &Path, kernel: &str, every: Duration) -> Result<MomentRecorder, Failure> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             kernel: kernel.to_owned(),
             every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX),
         };
-        let mut recorder = Recorder {
+        let mut recorder = MomentRecorder {
             file: Appender::create(path)?,
             path: path.to_owned(),
         };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use watch::{Moment, Scene};
 
 /// The sampling thread.
-pub(super) struct Sampler {
+pub(super) struct MomentSampler {
     pub(super) session: Session,
     /// Time from one moment to the next.
     pub(super) every: Duration,
@@ -22,7 +22,7 @@ pub(super) struct Sampler {
     pub(super) stop: Arc<AtomicBool>,
 }
 
-impl Sampler {
+impl MomentSampler {
     /// Samples until the receiver is gone or `stop` is set. A late sample delays those after it, because rates use the time
     /// that really passed.
     pub(super) fn run(mut self) {

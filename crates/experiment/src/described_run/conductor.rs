@@ -19,14 +19,14 @@ pub struct DescribedResult {
     /// The result, with the results of the programs.
     pub measurement: Measurement,
     /// Why it ended.
-    pub end: RunEnd,
+    pub end: DescribedEnd,
     /// How long it took, with start and end of the programs.
     pub elapsed: Duration,
 }
 
 /// Why a described run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunEnd {
+pub enum DescribedEnd {
     /// All samplers have ended.
     Samplers,
     /// A program has ended that ends the run.
@@ -81,14 +81,14 @@ impl DescribedRun {
         drop(loads);
         let mut measurement = result?;
         let end = match ended_by_program {
-            true => RunEnd::Program,
-            false if !measurement.complete && stop.load(Ordering::Relaxed) => RunEnd::Interrupted,
-            false => RunEnd::Samplers,
+            true => DescribedEnd::Program,
+            false if !measurement.complete && stop.load(Ordering::Relaxed) => DescribedEnd::Interrupted,
+            false => DescribedEnd::Samplers,
         };
         let notes = notes(&self.plan, &programs, &broken);
         measurement.findings.splice(0..0, notes);
         measurement.programs = programs;
-        if end == RunEnd::Program {
+        if end == DescribedEnd::Program {
             measurement.findings.push(end_note());
         }
         Ok(DescribedResult {

@@ -1,6 +1,6 @@
 //! Measures one state of the machine under load: latency, then noise and the counters during it.
 
-use super::Proof;
+use super::ProveRun;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
 use measure::{Kind, Measurement, Request};
@@ -20,7 +20,7 @@ pub struct PhaseOptions<'a> {
     pub partition: Option<&'a Partition>,
 }
 
-impl Proof<'_> {
+impl ProveRun<'_> {
     /// Measures one phase. Failed parts are left out and reported.
     pub fn phase(&mut self, options: &PhaseOptions) -> Phase {
         let load_cpus = options.load_cpus;

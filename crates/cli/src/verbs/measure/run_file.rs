@@ -1,6 +1,6 @@
 //! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
 
-use experiment::{DescribedRun, ResultFile, RunDisplay, RunEnd};
+use experiment::{DescribedEnd, DescribedRun, ResultFile, RunDisplay};
 use measure::Level;
 use root::{Failure, Status};
 use session::Session;
@@ -68,7 +68,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if let Some(kept) = &kept {
         kept.end(measurement)?;
     }
-    if result.end == RunEnd::Interrupted {
+    if result.end == DescribedEnd::Interrupted {
         screen.note(super::INTERRUPTED);
     }
     Ok(match status {

@@ -1,6 +1,6 @@
 //! `trace longest-run`: does what the article's awk script does, without its pitfalls.
 
-use super::span::{Span, SpanReport, ThreadArgs};
+use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, record, seconds};
 use blame::{Stretch, ThreadFilter};
 use investigate::Launch;
@@ -34,7 +34,7 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 #[derive(Serialize)]
 struct Runs<'a> {
     /// `None` for the text of a latency tracer, which does not show all runs.
-    cpus: Vec<Span>,
+    cpus: Vec<ThreadSpan>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
@@ -72,7 +72,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     match screen.form {
         Form::Json => {
-            let cpus = runs.iter().map(Span::of).collect();
+            let cpus = runs.iter().map(ThreadSpan::of).collect();
             screen.json(&SpanReport::of(
                 "quietcore.trace.longest_run/1",
                 file,

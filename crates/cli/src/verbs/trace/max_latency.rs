@@ -1,7 +1,7 @@
 //! `trace max-latency`: reports how long threads waited for their CPU, so that nobody has to read it from `sched_switch`
 //! lines.
 
-use super::span::{Span, SpanReport, ThreadArgs};
+use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, seconds};
 use blame::{LongestWaits, Stretch};
 use investigate::latency_trace::{Latency, Question};
@@ -37,7 +37,7 @@ struct Waits<'a> {
 #[derive(Serialize)]
 struct Wait {
     #[serde(flatten)]
-    span: Span,
+    span: ThreadSpan,
     taken_by: Option<Taker>,
 }
 
@@ -58,7 +58,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     match screen.form {
         Form::Json => {
             let wait = |wait: Stretch| Wait {
-                span: Span::of(&wait),
+                span: ThreadSpan::of(&wait),
                 taken_by: wait.taken_by.map(|(pid, comm)| Taker { pid, comm }),
             };
             let waits = waits.into_iter().map(wait).collect();

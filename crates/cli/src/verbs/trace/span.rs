@@ -53,7 +53,7 @@ impl<F: Serialize> SpanReport<F> {
 
 /// A time span of a thread.
 #[derive(Serialize)]
-pub struct Span {
+pub struct ThreadSpan {
     cpu: u32,
     pid: i32,
     comm: String,
@@ -62,10 +62,10 @@ pub struct Span {
     length_ns: u64,
 }
 
-impl Span {
+impl ThreadSpan {
     /// Of what was found.
-    pub fn of(stretch: &Stretch) -> Span {
-        Span {
+    pub fn of(stretch: &Stretch) -> ThreadSpan {
+        ThreadSpan {
             cpu: stretch.cpu,
             pid: stretch.pid,
             comm: stretch.comm.clone(),
