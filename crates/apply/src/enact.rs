@@ -147,14 +147,7 @@ fn make_changes(
         _ => Noting::OneByOne,
     };
     for change in &request.plan.changes {
-        if request.stop.load(Ordering::Relaxed) {
-            return Err(Failure::new(
-                None,
-                ApplyError::Interrupted {
-                    undone: String::new(),
-                },
-            ));
-        }
+        go_on(request)?;
         let mut stage = Stage {
             system,
             journal,
@@ -182,24 +175,27 @@ fn make_changes(
             outcome: step.outcome,
         });
     }
-    if request.stop.load(Ordering::Relaxed) {
-        return Err(Failure::new(
-            None,
-            ApplyError::Interrupted {
-                undone: String::new(),
-            },
-        ));
-    }
+    go_on(request)?;
     let online = online(system);
-    findings.extend(
-        online
-            .as_ref()
-            .and_then(|online| went_offline(online, &request.plan.isolated)),
-    );
+    let offline = online.as_ref();
+    findings.extend(offline.and_then(|online| went_offline(online, &request.plan.isolated)));
     journal
         .append(Event::Applied { online })
         .map_err(|error| Failure::new(None, error))?;
     Ok(entries)
+}
+
+/// Fails if the user wants to stop.
+fn go_on(request: &Request) -> Result<(), Box<Failure>> {
+    match request.stop.load(Ordering::Relaxed) {
+        false => Ok(()),
+        true => Err(Failure::new(
+            None,
+            ApplyError::Interrupted {
+                undone: String::new(),
+            },
+        )),
+    }
 }
 
 fn online(system: &dyn System) -> Option<CpuSet> {

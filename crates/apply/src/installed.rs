@@ -135,11 +135,8 @@ pub fn remove_some(
     };
     let goes =
         |path: &str, after: &Standing| is_meant(path) || (*after == Standing::Dir && !serves_others(path));
-    let meant: Vec<_> = standing
-        .iter()
-        .filter(|(_, path, _, after)| goes(path, after))
-        .cloned()
-        .collect();
+    let meant = standing.iter().filter(|(_, path, _, after)| goes(path, after));
+    let meant: Vec<_> = meant.cloned().collect();
     for (seq, path, before, after) in meant {
         let now = files.standing(&path)?;
         let mut outcome = match before {
@@ -149,16 +146,14 @@ pub fn remove_some(
         if now == before {
             outcome = "already";
         } else if now != after && aside.contains(&path.as_str()) {
-            put_aside(files, &path)?.into_iter().for_each(|kept| {
-                removed.placed.push(Placed {
-                    path: kept,
-                    outcome: "kept",
-                });
+            let kept = put_aside(files, &path)?.map(|path| Placed {
+                path,
+                outcome: "kept",
             });
+            removed.placed.extend(kept);
         } else if now != after && force == Force::No {
-            removed
-                .drift
-                .push(format!("{path}: somebody changed it since it was installed"));
+            let drift = format!("{path}: somebody changed it since it was installed");
+            removed.drift.push(drift);
             continue;
         } else if now != after && force == Force::Keep {
             outcome = "kept";

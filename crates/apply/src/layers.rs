@@ -72,57 +72,19 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
             mended = None;
         }
         match &record.event {
-            Event::Begin {
-                boot_id,
-                tool,
-                pid,
-                reason,
-                guard,
-                intent,
-                changes,
-                files,
-                found,
-            } => layers.push(Layer {
-                beside: isolated(&layers.iter().filter(|other| other.is_live()).collect::<Vec<_>>()),
-                seq: record.seq,
-                end: record.seq,
-                at_ns: record.at_ns,
-                boot_id,
-                tool,
-                pid: *pid,
-                reason,
-                guard: guard.as_deref(),
-                intent,
-                changes: changes.iter().collect(),
-                files,
-                found,
-                records: Vec::new(),
-                state: LayerState::Applying,
-                confirmed: false,
-                undone_why: None,
-            }),
+            Event::Begin { .. } => layers.extend(Layer::started(record, &layers)),
             Event::Will { .. } | Event::Did { .. } => {
-                if let Some(seq) = mended {
-                    layers
-                        .iter_mut()
-                        .filter(|layer| layer.seq == seq)
-                        .for_each(|layer| layer.records.push(record));
-                } else if let Some(layer) = layers.last_mut() {
+                if let Some(layer) = written(&mut layers, mended) {
                     layer.records.push(record);
-                    layer.end = record.seq;
+                    layer.end = mended.map_or(record.seq, |_| layer.end);
                 }
             }
             Event::Mending {
                 layer: seq, changes, ..
             } => {
                 mended = Some(*seq);
-                for layer in layers.iter_mut().filter(|layer| layer.seq == *seq) {
-                    let known: BTreeSet<&str> =
-                        layer.changes.iter().map(|change| change.id.as_str()).collect();
-                    let new = changes
-                        .iter()
-                        .filter(|change| !known.contains(change.id.as_str()));
-                    layer.changes.extend(new);
+                if let Some(layer) = named(&mut layers, Some(*seq)) {
+                    layer.add(changes);
                 }
             }
             Event::Applied { .. } => {
@@ -161,10 +123,65 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
     layers
 }
 
+/// The layer that the current writes belong to.
+fn written<'l, 'r>(layers: &'l mut [Layer<'r>], mended: Option<u64>) -> Option<&'l mut Layer<'r>> {
+    match mended {
+        Some(_) => named(layers, mended),
+        None => layers.last_mut(),
+    }
+}
+
 fn named<'l, 'r>(layers: &'l mut [Layer<'r>], seq: Option<u64>) -> Option<&'l mut Layer<'r>> {
     match seq {
         None => layers.first_mut(),
         Some(seq) => layers.iter_mut().find(|layer| layer.seq == seq),
+    }
+}
+
+impl<'r> Layer<'r> {
+    /// The layer that a record starts, on top of these.
+    fn started(record: &'r Record, below: &[Layer]) -> Option<Layer<'r>> {
+        let Event::Begin {
+            boot_id,
+            tool,
+            pid,
+            reason,
+            guard,
+            intent,
+            changes,
+            files,
+            found,
+        } = &record.event
+        else {
+            return None;
+        };
+        Some(Layer {
+            beside: isolated(&below.iter().filter(|other| other.is_live()).collect::<Vec<_>>()),
+            seq: record.seq,
+            end: record.seq,
+            at_ns: record.at_ns,
+            boot_id,
+            tool,
+            pid: *pid,
+            reason,
+            guard: guard.as_deref(),
+            intent,
+            changes: changes.iter().collect(),
+            files,
+            found,
+            records: Vec::new(),
+            state: LayerState::Applying,
+            confirmed: false,
+            undone_why: None,
+        })
+    }
+
+    /// Adds the changes of a repair that it does not have yet.
+    fn add(&mut self, changes: &'r [Change]) {
+        let known: BTreeSet<&str> = self.changes.iter().map(|change| change.id.as_str()).collect();
+        let is_new = |change: &&Change| !known.contains(change.id.as_str());
+        let new: Vec<&Change> = changes.iter().filter(is_new).collect();
+        self.changes.extend(new);
     }
 }
 

@@ -38,6 +38,11 @@ impl Past {
         }
     }
 
+    /// Whether this mask is its former one, or may be one of ours.
+    fn has_set(&self, mask: &CpuSet) -> bool {
+        self.open || self.before.as_ref() == Some(mask) || self.ours.contains(mask)
+    }
+
     /// `run` or `move` is about to move it.
     fn leave(&mut self, departure: &Departure, answered: bool) {
         let Departure {
@@ -156,13 +161,7 @@ impl Wishes {
             let wanted = scope.without.of(before);
             // In a set that is being removed, its mask is the set's, or a pin inside it.
             let inside = inside.contains(key) && (past.joined || set_masks.contains(&now));
-            let ours = past.open
-                || inside
-                || now == *before
-                || now == wanted
-                || now == scope.with.of(before)
-                || past.ours.contains(&now);
-            if ours {
+            if inside || now == wanted || now == scope.with.of(before) || past.has_set(&now) {
                 wishes.masks.insert(*key, wanted);
             } else if !is_irq_thread(system, *key) {
                 wishes.drifted.push(Drifted {
@@ -174,9 +173,21 @@ impl Wishes {
                 wishes.masks.insert(*key, now);
             }
         }
+        wishes.add_newcomers(newcomers, &past, scope, set_masks);
+        wishes
+    }
+
+    /// Adds the tasks in our sets that the journal does not know.
+    fn add_newcomers(
+        &mut self,
+        newcomers: &[Task],
+        past: &BTreeMap<TaskKey, Past>,
+        scope: &Scope,
+        set_masks: &[CpuSet],
+    ) {
         let by_pid: BTreeMap<u32, &Past> = past.iter().map(|(key, past)| (key.tid, past)).collect();
         for task in newcomers.iter().filter(|task| !past.contains_key(&task.key)) {
-            if wishes.masks.contains_key(&task.key) {
+            if self.masks.contains_key(&task.key) {
                 continue;
             }
             let Some(mask) = &task.allowed else { continue };
@@ -187,27 +198,26 @@ impl Wishes {
                 .and_then(|parent| parent.before.as_ref())
                 .map(|before| scope.without.of(before));
             match inherited {
-                Some(before) => drop(wishes.masks.insert(task.key, before)),
+                Some(before) => drop(self.masks.insert(task.key, before)),
                 // The set's own mask is not a pin: the kernel gives the task the mask of its new cgroup.
                 None if set_masks.contains(mask) => {}
                 None => {
                     // A formerly unpinned task. Another program pinned it since, unless the kernel did
                     // (`kcompactd_cpu_online` gives its thread all CPUs of the node, regardless of its set).
-                    let crowd = wishes.crowds.one(task.key).filter(|_| !task.is_irq_thread());
+                    let crowd = self.crowds.one(task.key).filter(|_| !task.is_irq_thread());
                     let before = crowd.map(|crowd| scope.without.of(&crowd.mask));
                     if let Some(before) = before.filter(|before| before != mask) {
-                        wishes.drifted.push(Drifted {
+                        self.drifted.push(Drifted {
                             key: task.key,
                             comm: task.comm.clone(),
                             now: mask.clone(),
                             before,
                         });
                     }
-                    wishes.masks.insert(task.key, mask.clone());
+                    self.masks.insert(task.key, mask.clone());
                 }
             }
         }
-        wishes
     }
 
     /// The masks, for the journal.
@@ -338,16 +348,10 @@ fn past_of(records: &[Record], crowds: &Crowds) -> BTreeMap<TaskKey, Past> {
     for record in records {
         match &record.event {
             Event::Will {
-                before: Before::Tasks { tasks, .. } | Before::Value { tasks, .. },
+                before: before @ (Before::Tasks { tasks, .. } | Before::Value { tasks, .. }),
                 ..
             } => {
-                let is_move = matches!(
-                    &record.event,
-                    Event::Will {
-                        before: Before::Tasks { .. },
-                        ..
-                    }
-                );
+                let is_move = matches!(before, Before::Tasks { .. });
                 for task in tasks {
                     let entry = past.entry(task.key).or_default();
                     entry.comm.clone_from(&task.comm);

@@ -46,12 +46,8 @@ fn batch(ground: &Ground, journal: &mut Journal, parcels: &[Parcel]) -> Result<V
             let Some((task, state)) = census::state_of(ground.system, *tid, version)? else {
                 continue;
             };
-            let mask = gets_back(
-                ground,
-                &mut places,
-                &state,
-                pin.is_some() || !parcel.later.is_empty(),
-            );
+            let is_pinned = pin.is_some() || !parcel.later.is_empty();
+            let mask = gets_back(ground, &mut places, &state, is_pinned);
             // The parameters of SCHED_DEADLINE are not in /proc, so that policy cannot be restored.
             let former = policy
                 .filter(|_| task.policy != machine::Policy::Deadline)

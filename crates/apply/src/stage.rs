@@ -61,6 +61,18 @@ pub(crate) struct Step {
     pub outcome: Outcome,
 }
 
+impl Step {
+    /// For a change that wrote nothing.
+    pub fn unchanged(value: Option<String>, outcome: Outcome) -> Step {
+        Step {
+            seq: 0,
+            before: value.clone(),
+            after: value,
+            outcome,
+        }
+    }
+}
+
 impl Stage<'_, '_> {
     /// Whether a cgroup is a partition that is in force already.
     pub fn holds(&self, cgroup: &str) -> bool {

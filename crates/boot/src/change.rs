@@ -88,20 +88,9 @@ pub fn set(
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);
     understood(tree, &bare, loader, words)?;
-    let mut notes = Vec::new();
-    let mut edits = Vec::new();
     // The entry that stays is made from the original state, before anything is added to it.
-    match (loader.fallback)(&bare)? {
-        Fallback::Stays(what) => notes.push(format!("stays bootable as it was: {what}")),
-        Fallback::Made(made, what) => {
-            notes.push(format!("stays bootable as it was: {what}"));
-            edits.extend(made);
-        }
-        Fallback::None { why, next } if need == Need::Fallback => {
-            return Err(BootError::NoFallback { why, next });
-        }
-        Fallback::None { why, .. } => notes.push(format!("no entry stays as it was: {why}")),
-    }
+    let (mut edits, note) = fallback(&bare, loader, need)?;
+    let mut notes = vec![note];
     let with_copy = Edited::new(&bare, &edits);
     let lines = (loader.lines)(&with_copy)?;
     let mut swaps: BTreeMap<String, Vec<Swap>> = BTreeMap::new();
@@ -136,6 +125,16 @@ pub fn set(
         notes,
         left: without.left,
     })
+}
+
+/// The edits that make an entry that stays bootable as it was, and a note about it.
+fn fallback(bare: &Edited, loader: &'static Loader, need: Need) -> Result<(Vec<Edit>, String), BootError> {
+    match (loader.fallback)(bare)? {
+        Fallback::Stays(what) => Ok((Vec::new(), format!("stays bootable as it was: {what}"))),
+        Fallback::Made(made, what) => Ok((made, format!("stays bootable as it was: {what}"))),
+        Fallback::None { why, next } if need == Need::Fallback => Err(BootError::NoFallback { why, next }),
+        Fallback::None { why, .. } => Ok((Vec::new(), format!("no entry stays as it was: {why}"))),
+    }
 }
 
 /// A note for each word that is replaced or removed.
@@ -244,86 +243,89 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
     let mut seen = BTreeSet::new();
     slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
     if loader.keeper == Keeper::Tool {
-        // The tool creates new files with each change: only the current default line counts.
-        let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
-        let mut texts = Vec::new();
-        for slot in &slots {
-            let raw = slot.raw(tree)?;
-            let (back, missing) = take_back(&part(slot, &raw), &all);
-            work.left.extend(
-                missing
-                    .into_iter()
-                    .map(|word| format!("{word} is not there any more")),
-            );
-            texts.push((slot, back));
-        }
-        work.edits = line::fill(tree, &texts)?;
+        undo_default_line(tree, ours, &slots, &mut work)?;
         return Ok(work);
     }
     for file in &ours.files {
-        let now = tree::text(tree, &file.path)?;
-        if now == file.base {
-            continue;
-        }
-        if now == file.written {
-            work.edits.push(Edit {
-                mode: file.mode,
-                ..Edit::new(&file.path, now, file.base.clone())
-            });
-            continue;
-        }
-        if now.is_none() {
-            work.left
-                .push(format!("{}: somebody removed it since", file.path));
-            continue;
-        }
-        if file.swaps.is_empty() {
-            // A whole file of ours that the user has changed.
-            work.left
-                .push(format!("{}: somebody changed it since", file.path));
-            continue;
-        }
-        let mut texts = Vec::new();
-        for slot in slots.iter().filter(|slot| slot.path == file.path) {
-            let raw = slot.raw(tree)?;
-            let swaps: Vec<Swap> = file
-                .swaps
-                .iter()
-                .filter(|swap| swap.key == slot.key)
-                .cloned()
-                .collect();
-            let (back, missing) = take_back(&part(slot, &raw), &swaps);
-            let gone = |word: String| format!("{}: {word} is not there any more", file.path);
-            work.left.extend(missing.into_iter().map(gone));
-            texts.push((slot, back));
-        }
-        for edit in line::fill(tree, &texts)? {
-            let own = file.base.is_none() && edit.after == own_template(&slots, &file.path);
-            let after = if own {
-                None
-            } else {
-                edit.after.as_deref().map(without_blocks)
-            };
-            work.edits.push(Edit { after, ..edit });
+        undo_file(tree, file, &slots, &mut work)?;
+    }
+    let inherited = undo_inherited(tree, ours, &slots)?;
+    work.edits.extend(inherited);
+    Ok(work)
+}
+
+/// Undoes a change through the loader's tool, which creates new files with each change: only the current default line counts.
+fn undo_default_line(tree: &dyn Tree, ours: &Ours, slots: &[Slot], work: &mut Work) -> Result<(), BootError> {
+    let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
+    let mut texts = Vec::new();
+    for slot in slots {
+        let raw = slot.raw(tree)?;
+        let (back, missing) = take_back(&part(slot, &raw), &all);
+        let gone = |word: String| format!("{word} is not there any more");
+        work.left.extend(missing.into_iter().map(gone));
+        texts.push((slot, back));
+    }
+    work.edits = line::fill(tree, &texts)?;
+    Ok(())
+}
+
+/// Undoes the change of one file: its former bytes if it is unchanged since, else only our words.
+fn undo_file(tree: &dyn Tree, file: &OurFile, slots: &[Slot], work: &mut Work) -> Result<(), BootError> {
+    let now = tree::text(tree, &file.path)?;
+    if now == file.base {
+        return Ok(());
+    }
+    if now == file.written {
+        work.edits.push(Edit {
+            mode: file.mode,
+            ..Edit::new(&file.path, now, file.base.clone())
+        });
+        return Ok(());
+    }
+    // A file without swaps is one of ours as a whole.
+    let changed = match (now.is_none(), file.swaps.is_empty()) {
+        (true, _) => Some("removed"),
+        (false, true) => Some("changed"),
+        (false, false) => None,
+    };
+    if let Some(changed) = changed {
+        work.left
+            .push(format!("{}: somebody {changed} it since", file.path));
+        return Ok(());
+    }
+    let mut texts = Vec::new();
+    for slot in slots.iter().filter(|slot| slot.path == file.path) {
+        let raw = slot.raw(tree)?;
+        let swaps = file.swaps.iter().filter(|swap| swap.key == slot.key);
+        let swaps: Vec<Swap> = swaps.cloned().collect();
+        let (back, missing) = take_back(&part(slot, &raw), &swaps);
+        let gone = |word: String| format!("{}: {word} is not there any more", file.path);
+        work.left.extend(missing.into_iter().map(gone));
+        texts.push((slot, back));
+    }
+    for edit in line::fill(tree, &texts)? {
+        let own = file.base.is_none() && edit.after == own_template(slots, &file.path);
+        let after = edit.after.as_deref().filter(|_| !own).map(without_blocks);
+        work.edits.push(Edit { after, ..edit });
+    }
+    Ok(())
+}
+
+/// Takes our words out of the entries of kernels that were installed since, which have inherited them.
+fn undo_inherited(tree: &dyn Tree, ours: &Ours, slots: &[Slot]) -> Result<Vec<Edit>, BootError> {
+    let known = |path: &String| ours.seen.contains(path) || ours.files.iter().any(|file| file.path == *path);
+    let mut each: Vec<Swap> = Vec::new();
+    for swap in ours.files.iter().flat_map(|file| &file.swaps) {
+        if swap.after.is_some() && !each.iter().any(|other| other.after == swap.after) {
+            each.push(swap.clone());
         }
     }
-    // Entries of kernels installed since then have inherited our words.
-    let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
-    let known = |path: &String| ours.seen.contains(path) || ours.files.iter().any(|file| file.path == *path);
-    let newer: Vec<&Slot> = slots.iter().filter(|slot| !known(&slot.path)).collect();
     let mut texts = Vec::new();
-    for slot in newer {
+    for slot in slots.iter().filter(|slot| !known(&slot.path)) {
         let raw = slot.raw(tree)?;
-        let mut each: Vec<Swap> = Vec::new();
-        for swap in &all {
-            if swap.after.is_some() && !each.iter().any(|other| other.after == swap.after) {
-                each.push(swap.clone());
-            }
-        }
         texts.push((slot, take_back(&part(slot, &raw), &each).0));
     }
-    work.edits.extend(line::fill(tree, &texts)?);
-    Ok(work)
+    line::fill(tree, &texts)
 }
 
 /// The lines of files with our words. Unchanged files are restored whole, even if another file cannot be parsed.

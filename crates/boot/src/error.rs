@@ -175,136 +175,123 @@ impl BootError {
     }
 }
 
-impl From<&BootError> for Failure {
-    /// One arm for each variant: its exit status, what, why, next.
-    fn from(error: &BootError) -> Failure {
-        match error {
-            BootError::NoLoader {
-                looked_for,
-                refused,
-                next,
-            } => Failure::new(
-                if refused.is_empty() {
-                    Status::Unable
-                } else {
-                    Status::Denied
-                },
-                "no boot loader was found that quietcore can edit",
-                format!("looked for: {looked_for}{refused}"),
-                next,
-            ),
-            BootError::Several { found } => Failure::usage(
-                "several boot loaders were found",
-                found,
-                "say which one starts this machine: --loader NAME",
-            ),
-            BootError::NotHere { name, found } => Failure::usage(
-                format!("loader {name} was not found on this machine"),
-                format!("found: {found}"),
-                "name one of those, or leave --loader out",
-            ),
-            BootError::NotText { path } => Failure::new(
-                Status::Unable,
-                format!("{path} is not changed"),
-                "it is no UTF-8 text, so its bytes could not all be kept",
-                "make it plain text first",
-            ),
-            BootError::NoPlace { path, why, next } => Failure::new(
-                Status::Unable,
-                format!("{path} has no place for the boot line"),
-                why,
-                next,
-            ),
-            BootError::NotComputed {
-                path,
-                line,
-                why,
-                next,
-            } => Failure::new(
-                Status::Unable,
-                "the boot line cannot be computed, so its files are not edited",
-                format!("{path}:{line}: {why}"),
-                next,
-            ),
-            BootError::Disagree {
-                files,
-                generated,
-                why,
-                next,
-            } => Failure::new(
-                Status::Unable,
-                format!("the boot line of {files} is not the one in {generated}, so neither is edited"),
-                why,
-                next,
-            ),
-            BootError::Generated { path, why, next } => Failure::new(
-                Status::Unable,
-                format!("an edit of {path} would not last"),
-                why,
-                next,
-            ),
-            BootError::Shown { loader, why, next } => Failure::new(
-                Status::Unable,
-                format!("{loader} starts this machine, and quietcore does not edit its file"),
-                why,
-                next,
-            ),
-            BootError::NotTheOne { why, next } => Failure::new(
-                Status::Unable,
-                "the boot loader whose files are here did not start this machine",
-                why,
-                next,
-            ),
-            BootError::Word { word, why, next } => {
-                Failure::usage(format!("`{word}` cannot be put on the boot line"), why, next)
-            }
-            BootError::TooLong {
-                entry,
-                length,
-                most,
-                who,
-            } => Failure::usage(
-                format!("the boot line of {entry} would be too long"),
-                format!("it would have {length} bytes, and {who} takes {most}"),
-                "write shorter CPU lists, or take words out that are not needed; nothing was changed",
-            ),
-            BootError::OtherLoader { there } => Failure::new(
-                Status::Conflict,
-                format!("quietcore's words are in the files of loader {there}"),
-                "one machine has one boot line of ours",
-                "take them out with `quietcore boot clear` first",
-            ),
-            BootError::NoFallback { why, next } => {
-                Failure::usage("no entry would stay bootable as it was", why, next)
-            }
-            BootError::NoTool { tool, why } => Failure::new(
-                Status::Unable,
-                format!("{tool} is not there"),
-                why,
-                "install it, then try again",
-            ),
-            BootError::NoKernel {
-                loader,
-                release,
-                there,
-            } => Failure::usage(
-                format!("no entry of {loader} starts kernel {release}"),
-                format!("its entries start: {there}"),
-                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
-            ),
-            BootError::OneKernel { loader, release, why } => Failure::new(
-                Status::Unable,
-                format!("loader {loader} cannot start kernel {release} for one boot"),
-                why,
-                "leave the kernel out, or install it by hand and try it with the kernel that then runs",
-            ),
-            BootError::NoTrial { loader, why, next } => Failure::new(
-                Status::Unable,
-                format!("loader {loader} cannot try an entry for one boot"),
-                why,
-                next,
-            ),
+impl BootError {
+    fn status(&self) -> Status {
+        match self {
+            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
+            BootError::OtherLoader { .. } => Status::Conflict,
+            BootError::Several { .. }
+            | BootError::NotHere { .. }
+            | BootError::Word { .. }
+            | BootError::TooLong { .. }
+            | BootError::NoFallback { .. }
+            | BootError::NoKernel { .. } => Status::Usage,
+            _ => Status::Unable,
         }
+    }
+
+    /// What failed.
+    fn what(&self) -> String {
+        match self {
+            BootError::NoLoader { .. } => "no boot loader was found that quietcore can edit".to_owned(),
+            BootError::Several { .. } => "several boot loaders were found".to_owned(),
+            BootError::NotHere { name, .. } => format!("loader {name} was not found on this machine"),
+            BootError::NotText { path } => format!("{path} is not changed"),
+            BootError::NoPlace { path, .. } => format!("{path} has no place for the boot line"),
+            BootError::NotComputed { .. } => {
+                "the boot line cannot be computed, so its files are not edited".to_owned()
+            }
+            BootError::Disagree { files, generated, .. } => {
+                format!("the boot line of {files} is not the one in {generated}, so neither is edited")
+            }
+            BootError::Generated { path, .. } => format!("an edit of {path} would not last"),
+            BootError::Shown { loader, .. } => {
+                format!("{loader} starts this machine, and quietcore does not edit its file")
+            }
+            BootError::NotTheOne { .. } => {
+                "the boot loader whose files are here did not start this machine".to_owned()
+            }
+            BootError::Word { word, .. } => format!("`{word}` cannot be put on the boot line"),
+            BootError::TooLong { entry, .. } => format!("the boot line of {entry} would be too long"),
+            BootError::OtherLoader { there } => {
+                format!("quietcore's words are in the files of loader {there}")
+            }
+            BootError::NoFallback { .. } => "no entry would stay bootable as it was".to_owned(),
+            BootError::NoTool { tool, .. } => format!("{tool} is not there"),
+            BootError::NoKernel { loader, release, .. } => {
+                format!("no entry of {loader} starts kernel {release}")
+            }
+            BootError::OneKernel { loader, release, .. } => {
+                format!("loader {loader} cannot start kernel {release} for one boot")
+            }
+            BootError::NoTrial { loader, .. } => {
+                format!("loader {loader} cannot try an entry for one boot")
+            }
+        }
+    }
+
+    /// The reason.
+    fn why(&self) -> String {
+        match self {
+            BootError::NoLoader {
+                looked_for, refused, ..
+            } => format!("looked for: {looked_for}{refused}"),
+            BootError::Several { found } => found.clone(),
+            BootError::NotHere { found, .. } => format!("found: {found}"),
+            BootError::NotText { .. } => "it is no UTF-8 text, so its bytes could not all be kept".to_owned(),
+            BootError::NotComputed { path, line, why, .. } => format!("{path}:{line}: {why}"),
+            BootError::TooLong {
+                length, most, who, ..
+            } => format!("it would have {length} bytes, and {who} takes {most}"),
+            BootError::OtherLoader { .. } => "one machine has one boot line of ours".to_owned(),
+            BootError::NoKernel { there, .. } => format!("its entries start: {there}"),
+            BootError::NoPlace { why, .. }
+            | BootError::Disagree { why, .. }
+            | BootError::Generated { why, .. }
+            | BootError::Shown { why, .. }
+            | BootError::NotTheOne { why, .. }
+            | BootError::Word { why, .. }
+            | BootError::NoFallback { why, .. }
+            | BootError::NoTool { why, .. }
+            | BootError::OneKernel { why, .. }
+            | BootError::NoTrial { why, .. } => why.clone(),
+        }
+    }
+
+    /// What to do next.
+    fn next(&self) -> &str {
+        match self {
+            BootError::Several { .. } => "say which one starts this machine: --loader NAME",
+            BootError::NotHere { .. } => "name one of those, or leave --loader out",
+            BootError::NotText { .. } => "make it plain text first",
+            BootError::TooLong { .. } => {
+                "write shorter CPU lists, or take words out that are not needed; nothing was changed"
+            }
+            BootError::OtherLoader { .. } => "take them out with `quietcore boot clear` first",
+            BootError::NoTool { .. } => "install it, then try again",
+            BootError::NoKernel { .. } => {
+                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed"
+            }
+            BootError::OneKernel { .. } => {
+                "leave the kernel out, or install it by hand and try it with the kernel that then runs"
+            }
+            BootError::NoLoader { next, .. }
+            | BootError::NoPlace { next, .. }
+            | BootError::NotComputed { next, .. }
+            | BootError::Disagree { next, .. }
+            | BootError::Generated { next, .. }
+            | BootError::Shown { next, .. }
+            | BootError::NotTheOne { next, .. }
+            | BootError::Word { next, .. }
+            | BootError::NoFallback { next, .. }
+            | BootError::NoTrial { next, .. } => next,
+        }
+    }
+}
+
+impl From<&BootError> for Failure {
+    fn from(error: &BootError) -> Failure {
+        Failure::new(error.status(), error.what(), error.why(), error.next())
     }
 }
 

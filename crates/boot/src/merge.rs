@@ -92,12 +92,7 @@ pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> 
         {
             continue;
         }
-        let found: Vec<(usize, &Word)> = words
-            .iter()
-            .enumerate()
-            .flat_map(|(part, words)| words.iter().map(move |word| (part, word)))
-            .filter(|(_, other)| same_name(&Parameter::parse(&other.text).name, &name))
-            .collect();
+        let found = called(&words, &name);
         if let [(_, only)] = found.as_slice()
             && only.text == *word
         {
@@ -123,19 +118,26 @@ pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> 
             added.push(word);
         }
     }
-    let mut merged = Vec::new();
-    for (number, part) in parts.iter().enumerate() {
-        let mut swaps = std::mem::take(&mut swaps[number]);
+    let places = parts.iter().zip(swaps).zip(&changes).enumerate();
+    let merged = places.map(|(number, ((part, mut swaps), changes))| {
         let mine: &[&String] = if number == home { &added } else { &[] };
         swaps.extend(mine.iter().map(|word| Swap {
             key: part.key.to_owned(),
             before: None,
             after: Some((*word).clone()),
         }));
-        let raw = rewritten(part, &changes[number], mine);
-        merged.push(Merged { raw, swaps });
-    }
-    merged
+        let raw = rewritten(part, changes, mine);
+        Merged { raw, swaps }
+    });
+    merged.collect()
+}
+
+/// The words with this name, with the number of their part.
+fn called<'w>(words: &'w [Vec<Word>], name: &str) -> Vec<(usize, &'w Word)> {
+    let all = words.iter().enumerate();
+    let all = all.flat_map(|(part, words)| words.iter().map(move |word| (part, word)));
+    all.filter(|(_, other)| same_name(&Parameter::parse(&other.text).name, name))
+        .collect()
 }
 
 /// A line with words on it.

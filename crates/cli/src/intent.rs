@@ -1,10 +1,10 @@
 //! The options of `plan`, `apply` and `prove` that define a partition: CPUs, name, profile.
 
-use crate::CommandError;
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine};
 use plan::declared::{BootPart, ComesBack, CpuWish, Declaration};
 use plan::{Intent, PartitionName, Plan, Profile, Shape};
+use root::Failure;
 use session::Session;
 use session::declared::{self, DeclaredFile};
 use session::isolation::settle;
@@ -115,15 +115,11 @@ impl Wanted {
     ///
     /// # Errors
     /// The file cannot be used, or was named together with CPUs.
-    pub fn declared(
-        &self,
-        session: &Session,
-        named: Option<&Path>,
-    ) -> Result<Option<DeclaredFile>, CommandError> {
+    pub fn declared(&self, session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFile>, Failure> {
         if !self.is_only_a_name() {
             return match named {
                 None => Ok(None),
-                Some(_) => Err(CommandError::usage(
+                Some(_) => Err(Failure::usage(
                     "the file says what is wanted",
                     "--config was given together with a partition in words",
                     "leave one of them out, or add the partition to the file with --save",
@@ -137,7 +133,7 @@ impl Wanted {
             return Ok(Some(file));
         };
         match (file.only(name), named) {
-            (None, Some(path)) => Err(CommandError::usage(
+            (None, Some(path)) => Err(Failure::usage(
                 format!("{}: declares no partition {}", path.display(), report::safe(name)),
                 "no table [[partition]] there has this name",
                 "leave --partition out for all that it declares",
@@ -150,7 +146,7 @@ impl Wanted {
     ///
     /// # Errors
     /// Invalid names, knobs or values.
-    pub fn declaration(&self) -> Result<Declaration, CommandError> {
+    pub fn declaration(&self) -> Result<Declaration, Failure> {
         let name = match &self.partition {
             Some(name) => PartitionName::new(name)?,
             None => PartitionName::default(),
@@ -195,7 +191,7 @@ impl Wanted {
     ///
     /// # Errors
     /// Expressions, names, devices or machines that cannot be used.
-    pub fn plan(&self, session: &Session, machine: &Machine) -> Result<(Intent, Plan), CommandError> {
+    pub fn plan(&self, session: &Session, machine: &Machine) -> Result<(Intent, Plan), Failure> {
         settle(
             &self.declaration()?,
             machine,

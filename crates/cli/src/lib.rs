@@ -11,17 +11,15 @@ mod placement;
 mod plans;
 mod progress_bar;
 mod reading;
-mod result_file;
 mod status;
 mod verbs;
 
 use clap::Parser;
 use experiment::first_process;
-use root::{Failure as CommandError, Status};
 use session::Session;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
-use terminal::{Form, Screen, StandardError};
+use terminal::{Form, StandardError};
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]

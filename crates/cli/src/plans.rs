@@ -1,19 +1,20 @@
 //! Prints plans, for `plan` and `apply --dry-run`.
 
-use crate::{CommandError, Screen, Status};
 use plan::{Intent, Plan};
 use report::Length;
+use root::{Failure, Status};
 use serde_json::json;
+use terminal::Screen;
 
 /// Prints several plans.
-pub fn show(plans: &[(Intent, Plan)], length: Length, screen: &mut Screen) -> Result<(), CommandError> {
+pub fn show(plans: &[(Intent, Plan)], length: Length, screen: &mut Screen) -> Result<(), Failure> {
     let mut documents = Vec::new();
     for (number, (_, plan)) in plans.iter().enumerate() {
         let mut document = Vec::new();
         let written =
             report::plan_json(plan, &mut document).and_then(|()| Ok(serde_json::from_slice(&document)?));
         let value: serde_json::Value = written.map_err(|error| {
-            CommandError::new(
+            Failure::new(
                 Status::Bug,
                 "a plan is no JSON",
                 error.to_string(),

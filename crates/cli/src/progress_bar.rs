@@ -1,10 +1,10 @@
 //! Draws the progress bar of a measurement on standard error, if that is a terminal.
 
-use crate::{CommandError, Screen};
 use indicatif::{ProgressDrawTarget, ProgressStyle};
 use machine::Nanos;
 use measure::{MeasureError, Measurement, Progress};
-use terminal::Volume;
+use root::Failure;
+use terminal::{Screen, Volume};
 
 /// The bar.
 pub struct ProgressBar(indicatif::ProgressBar);
@@ -19,10 +19,17 @@ impl ProgressBar {
             ProgressDrawTarget::stderr()
         };
         let bar = indicatif::ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+        if let Ok(style) = ProgressStyle::with_template("{prefix}{bar:30} {percent:>3} %  {msg}") {
             bar.set_style(style);
         }
         ProgressBar(bar)
+    }
+
+    /// A bar behind the name of a step.
+    pub fn named(name: &str, screen: &Screen) -> ProgressBar {
+        let bar = ProgressBar::new(screen);
+        bar.0.set_prefix(format!("  {name:<26} "));
+        bar
     }
 
     /// Shows the progress.
@@ -46,7 +53,7 @@ impl ProgressBar {
 pub fn with_progress(
     screen: &Screen,
     measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
-) -> Result<Measurement, CommandError> {
+) -> Result<Measurement, Failure> {
     let bar = ProgressBar::new(screen);
     let result = measure(&mut |progress: &Progress| bar.show(progress));
     bar.clear();

@@ -1,9 +1,8 @@
 //! Selects the machine that a reading verb reads.
 
-use crate::{CommandError, Status};
 use clap::Args;
 use machine::kernel;
-use root::Root;
+use root::{Failure, Root, Status};
 use session::Session;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ impl Reading {
     ///
     /// # Errors
     /// The captured root does not exist, is not an archive, or is hostile.
-    pub fn open<'s>(&self, session: &'s Session) -> Result<Machines<'s>, CommandError> {
+    pub fn open<'s>(&self, session: &'s Session) -> Result<Machines<'s>, Failure> {
         match &self.root {
             None => Ok(Machines::Running(session)),
             Some(path) => Ok(Machines::Captured(Box::new(captured(session, path)?))),
@@ -52,7 +51,7 @@ impl Deref for Machines<'_> {
 ///
 /// # Errors
 /// As [`Reading::open`].
-pub fn captured(session: &Session, path: &Path) -> Result<Session, CommandError> {
+pub fn captured(session: &Session, path: &Path) -> Result<Session, Failure> {
     let captured = session.captured(open(path)?);
     warn_of_kernel(&captured);
     Ok(captured)
@@ -67,7 +66,7 @@ fn warn_of_kernel(session: &Session) {
         ..kernel::Kernel::default()
     };
     if let Some(finding) = plan::unsupported_kernel(&machine) {
-        session.warn(&CommandError::new(
+        session.warn(&Failure::new(
             Status::Unable,
             format!("this captured machine has an unsupported kernel ({})", finding.id),
             finding.message,
@@ -76,9 +75,9 @@ fn warn_of_kernel(session: &Session) {
     }
 }
 
-fn open(path: &Path) -> Result<Root, CommandError> {
+fn open(path: &Path) -> Result<Root, Failure> {
     Root::open(path).map_err(|error| match error.errno() {
-        Some(libc::ENOENT | libc::ENOTDIR) => CommandError::usage(
+        Some(libc::ENOENT | libc::ENOTDIR) => Failure::usage(
             format!(
                 "there is no captured machine `{}`",
                 report::safe(&path.display().to_string())

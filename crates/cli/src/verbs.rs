@@ -1,8 +1,9 @@
 //! Lists the verbs: one file and one line each.
 
-use crate::{CommandError, Screen, Status};
 use clap::Subcommand;
+use root::{Failure, Status};
 use session::Session;
+use terminal::Screen;
 
 macro_rules! verbs {
     ($($(#[$meta:meta])* $module:ident => $Verb:ident),+ $(,)?) => {
@@ -18,7 +19,7 @@ macro_rules! verbs {
         ///
         /// # Errors
         /// What the verb says.
-        pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+        pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
             match verb {
                 $(Verb::$Verb(args) => $module::run(args, session, screen),)+
             }

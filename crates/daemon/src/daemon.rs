@@ -5,7 +5,7 @@
 
 mod metric_state;
 
-pub use metric_state::once;
+pub use metric_state::metrics_text;
 
 use crate::alerts::Alerts;
 use crate::configuration::Configuration;

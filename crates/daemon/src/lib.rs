@@ -5,6 +5,7 @@ mod alerts;
 mod configuration;
 mod daemon;
 mod folders;
+mod live;
 mod memory;
 mod metrics;
 mod observation;
@@ -16,7 +17,7 @@ mod sources;
 mod threads;
 mod webhook;
 
-pub use daemon::{DaemonOptions, once, run};
-pub use observation::kept;
+pub use daemon::{DaemonOptions, metrics_text, run};
+pub use live::{LiveOptions, LiveSource};
 pub use outlets::LOG;
 pub use webhook::accepted as webhook_accepted;

@@ -14,9 +14,10 @@ use root::Root;
 use session::Session;
 use session::boot_files::BootScene;
 use session::declared::DeclaredFile;
+use std::time::Duration;
 use verify::boot_verdict::examine_boot_on;
 use verify::counting::Counted;
-use verify::examination::{cases, cases_from};
+use verify::examination::{Examination, cases, cases_from, examine};
 use verify::intention::{self, CheckScope, Declarations};
 use watch::drift::{Layers, OpenFinding};
 
@@ -85,6 +86,20 @@ pub fn look(
         found,
         cases,
     })
+}
+
+/// Runs the whole of `check`, and counts effects for `window`.
+///
+/// # Errors
+/// As `check`.
+pub fn examine_cpus(session: &Session, cpus: Option<&str>, window: Duration) -> Result<Examination, Failure> {
+    let scope = CheckScope {
+        cpus,
+        profile: Profile::Minimal,
+        declarations: Declarations::OfMachine,
+    };
+    session.refresh();
+    examine(&BootScene::read(session)?, &scope, window)
 }
 
 /// The intended isolation for this file.

@@ -5,7 +5,7 @@ use check::CheckFinding;
 use plan::declared::Watching;
 use session::Session;
 use session::seconds_now;
-use verify::repair::repair_found;
+use verify::repair::{Refusal, repair_found};
 use watch::drift::{Line, RepairDecision, Repairs};
 
 /// What was repaired, and when.
@@ -24,10 +24,10 @@ impl Repairing {
             let is_meant = one.knob().is_some_and(|knob| watching.repair.has(knob));
             is_meant && is_told(one, watching) && looked.is_in_force(&one.partition)
         };
-        let (mut lines, mut mendable) = (Vec::new(), Vec::new());
+        let (mut lines, mut due) = (Vec::new(), Vec::new());
         for one in looked.found.iter().filter(is_wanted) {
             match self.repairs.may(&kept(one), now_s) {
-                RepairDecision::Now => mendable.push(one),
+                RepairDecision::Now => due.push(one),
                 RepairDecision::Left => {}
                 RepairDecision::NoMore => {
                     let line = Line::about(now_s, "not_repaired", &kept(one));
@@ -39,12 +39,12 @@ impl Repairing {
                 }
             }
         }
-        if mendable.is_empty() {
+        if due.is_empty() {
             return lines;
         }
         session.refresh();
-        let mended = match repair_found(session, &mendable) {
-            Ok(mended) => mended,
+        let repaired = match repair_found(session, &due) {
+            Ok(repaired) => repaired,
             // Another quietcore at work, or a full disk: nothing was tried, so the next check tries again.
             Err(error) => {
                 let text = format!("{}: {}", error.what, error.why);
@@ -56,14 +56,16 @@ impl Repairing {
             }
         };
         self.trouble.clear();
-        lines.extend(
-            mended
-                .done
-                .into_iter()
-                .map(|text| Line::new(now_s, "repaired", text)),
-        );
-        let mut refused = mended.refused;
-        for one in mendable {
+        let done = repaired.done.into_iter();
+        lines.extend(done.map(|text| Line::new(now_s, "repaired", text)));
+        lines.extend(self.refusal_lines(due, repaired.refused, now_s));
+        lines
+    }
+
+    /// Records the outcome of each repair. Returns a line for each refusal that is new.
+    fn refusal_lines(&mut self, due: Vec<&CheckFinding>, mut refused: Vec<Refusal>, now_s: u64) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for one in due {
             let change = one.mend.as_ref();
             let (id, target) = change.map_or(("", ""), |change| (&change.id, &change.target));
             // A refusal may have two texts for one change. The second one comes later and says more.
@@ -83,11 +85,8 @@ impl Repairing {
                 });
             }
         }
-        lines.extend(
-            refused
-                .into_iter()
-                .map(|refusal| Line::new(now_s, "not_repaired", refusal.text)),
-        );
+        let others = refused.into_iter();
+        lines.extend(others.map(|refusal| Line::new(now_s, "not_repaired", refusal.text)));
         lines
     }
 }

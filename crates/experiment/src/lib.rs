@@ -1,10 +1,13 @@
-//! Runs studies: on this machine, across its restarts, in virtual machines, and on a remote host over ssh.
+//! Runs measurements that change the machine, or start loads and programs: studies, described runs, and `prove`.
+//!
+//! Studies run on this machine, across its restarts, in virtual machines, and on a remote host over ssh.
 //!
 //! The crate `study` derives cells and their order from a file. This one isolates, loads, measures and undoes for each run,
 //! saves the results in a directory, and continues an interrupted study.
 
 mod child_output;
 mod cooling;
+mod described_run;
 mod directory;
 pub mod first_process;
 mod forecast;
@@ -14,8 +17,10 @@ mod local;
 mod measurement;
 mod open_study;
 mod outcome;
+pub mod prove;
 pub mod reboots;
 mod remote;
+mod result_file;
 mod runs;
 mod study_file;
 mod study_plan;
@@ -24,6 +29,7 @@ mod venue;
 mod vm;
 mod which_knob;
 
+pub use described_run::{DescribedEnd, DescribedResult, DescribedRun, RunDisplay};
 pub use directory::{Directory, GivenUp};
 pub use forecast::Forecast;
 pub use guest_side::run as run_in_guest;
@@ -31,6 +37,7 @@ pub use local::resume;
 pub use outcome::{ComparedPair, Outcome, result_set};
 pub use reboots::Consent;
 pub use remote::{BoardFiles, BoardOptions, Role, on_board};
+pub use result_file::ResultFile;
 pub use study_file::StudyFile;
 pub use study_plan::{StudyPlan, repetition_text};
 pub use study_run::StudyRun;

@@ -13,7 +13,6 @@ use root::state::Lock;
 use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use study::Schedule;
 
@@ -27,7 +26,7 @@ const LOCK: &str = "study";
 /// As [`crate::run`].
 pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status>, Failure> {
     refuse_others()?;
-    let stop = session::stop_flag();
+    session::stop_flag();
     let _lock = lock(session)?;
     let Some(under_way) = reboots::under_way(session)? else {
         return Ok(None);
@@ -35,7 +34,7 @@ pub fn resume(session: &Session, show: &mut ShowOutcome) -> Result<Option<Status
     let out = PathBuf::from(under_way.out);
     let file = out.join("study.toml");
     let resumed = StudyFile::read(&file).and_then(|study| {
-        go_on(session, &out, Consent::Given, stop, show, || {
+        go_on(session, &out, Consent::Given, show, || {
             match study.study().names_kernels() {
                 // The features of another kernel are unknown under this one: each boot finds out.
                 true => Forecast::unchecked(session, study, &file),
@@ -54,13 +53,12 @@ pub(crate) fn carry_out(
     session: &Session,
     out: &Path,
     consent: Consent,
-    stop: &AtomicBool,
     show: &mut ShowOutcome,
     foresee: impl FnOnce() -> Result<Forecast, Failure>,
 ) -> Result<Status, Failure> {
     refuse_others()?;
     let _lock = lock(session)?;
-    go_on(session, out, consent, stop, show, foresee)
+    go_on(session, out, consent, show, foresee)
 }
 
 /// Takes the lock of studies.
@@ -95,10 +93,10 @@ fn go_on(
     session: &Session,
     out: &Path,
     consent: Consent,
-    stop: &AtomicBool,
     show: &mut ShowOutcome,
     foresee: impl FnOnce() -> Result<Forecast, Failure>,
 ) -> Result<Status, Failure> {
+    let stop = session::stop_flag();
     if let Some(note) = runs::undo_leftover(session)? {
         session.note(&note);
     }

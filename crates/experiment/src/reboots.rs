@@ -133,10 +133,7 @@ pub(crate) fn go_on(
                 }
                 match measure(open, schedule, sitting, under_way.since())? {
                     RunsEnd::Done => {}
-                    RunsEnd::BudgetUsed => {
-                        budget_used(session, schedule);
-                        break;
-                    }
+                    RunsEnd::BudgetUsed => break budget_used(session, schedule),
                     RunsEnd::Interrupted => return Ok(interrupted(session)),
                 }
             }
@@ -149,10 +146,7 @@ pub(crate) fn go_on(
                 return Ok(Status::Done);
             }
             Next::GiveUp { sitting, why } => give_up(open, schedule, sitting, why)?,
-            Next::BudgetUsed => {
-                budget_used(session, schedule);
-                break;
-            }
+            Next::BudgetUsed => break budget_used(session, schedule),
             Next::Over => break,
         }
     }

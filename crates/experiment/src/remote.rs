@@ -119,17 +119,6 @@ pub fn carry_out(
         show(&Outcome::of(directory)?);
         return Ok(Status::Done);
     }
-    let program = input::bytes(
-        options.program.as_deref().unwrap_or(Path::new("/proc/self/exe")),
-        MOST_PROGRAM,
-    )
-    .map_err(|error| Failure {
-        status: Status::Usage,
-        ..error.into()
-    })?;
-    let patience = options.patience.unwrap_or(SILENCE);
-    let cooling = study.cool_to_c.map_or(Duration::ZERO, |_| cooling::AT_MOST);
-    let one_run = study.each.saturating_add(study.cool_down);
     let mut board = Board {
         session,
         ssh: Ssh {
@@ -137,23 +126,32 @@ pub fn carry_out(
             host: options.host.clone(),
         },
         there: note.there(session)?,
-        program,
+        program: program(options)?,
         study,
         bytes,
         out,
         directory,
         ours: Ours::Nothing,
-        silence: one_run
-            .saturating_mul(3)
-            .saturating_add(cooling)
-            .saturating_add(patience),
+        silence: silence(study, options),
         stop,
     };
     note.write(out)?;
     let end = board.conduct();
+    conclude(&board, &mut note, options.files, end, show)
+}
+
+/// Removes our files where nothing needs them any more, and reports how the study ended.
+fn conclude(
+    board: &Board,
+    note: &mut Note,
+    files: BoardFiles,
+    end: Result<BoardEnd, Failure>,
+    show: &mut ShowOutcome,
+) -> Result<Status, Failure> {
+    let session = board.session;
     match end {
         Ok(BoardEnd::There(ended)) => {
-            clear(&board, &mut note, options.files)?;
+            clear(board, note, files)?;
             let status = ended.told(&board.host())?;
             if let (Status::Done, Some(directory)) = (status, &board.directory) {
                 show(&Outcome::of(directory)?);
@@ -168,18 +166,35 @@ pub fn carry_out(
             Ok(Status::Failed)
         }
         Ok(BoardEnd::Stopped(_)) => {
-            clear(&board, &mut note, options.files)?;
+            clear(board, note, files)?;
             session.note("interrupted; the same command goes on\n");
             Ok(Status::Failed)
         }
         Err(error) => {
             // A program that cannot run there need not be kept for later.
             if board.ours == Ours::Program {
-                clear(&board, &mut note, options.files)?;
+                clear(board, note, files)?;
             }
             Err(error)
         }
     }
+}
+
+/// The program to run there.
+fn program(options: &BoardOptions) -> Result<Vec<u8>, Failure> {
+    let path = options.program.as_deref().unwrap_or(Path::new("/proc/self/exe"));
+    input::bytes(path, MOST_PROGRAM).map_err(|error| Failure {
+        status: Status::Usage,
+        ..error.into()
+    })
+}
+
+/// How long the board may be silent.
+fn silence(study: &Study, options: &BoardOptions) -> Duration {
+    let cooling = study.cool_to_c.map_or(Duration::ZERO, |_| cooling::AT_MOST);
+    let one_run = study.each.saturating_add(study.cool_down);
+    let most = one_run.saturating_mul(3).saturating_add(cooling);
+    most.saturating_add(options.patience.unwrap_or(SILENCE))
 }
 
 /// Rejects studies with reboots. A board that reboots between its runs would need its own unit to start this program again,

@@ -16,7 +16,7 @@ use session::{ChangeLock, Session};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
-use study::{Cell, Schedule, Sitting};
+use study::{Cell, Place, Schedule, Sitting, Study};
 
 /// Why the runs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub fn run_all(
     {
         session.note(&format!("note: {remark}\n"));
     }
-    let (all, done_before) = (schedule.order().len(), schedule.done());
+    let done_before = schedule.done();
     while let Some(place) = schedule.next() {
         if within.is_some() && schedule.sitting() != within {
             break;
@@ -76,12 +76,7 @@ pub fn run_all(
         let Some(cell) = study.cells.get(place.cell) else {
             break;
         };
-        let (number, left) = (schedule.done() + 1, duration_text(schedule.remaining()));
-        session.note(&format!(
-            "[{number}/{all}] {}, repetition {}; about {left} left\n",
-            cell.name,
-            place.block + 1
-        ));
+        session.note(&next_text(study, schedule, place));
         let run_begun = Instant::now();
         let before = cooling::cool(session, study, stop);
         if stop.load(Ordering::Relaxed) {
@@ -103,6 +98,18 @@ pub fn run_all(
         schedule.finish(place, run_begun.elapsed());
     }
     Ok(RunsEnd::Done)
+}
+
+/// Describes the next run, and how long the rest takes.
+pub fn next_text(study: &Study, schedule: &Schedule, place: Place) -> String {
+    format!(
+        "[{}/{}] {}, repetition {}; about {} left\n",
+        schedule.done() + 1,
+        schedule.order().len(),
+        study.cells.get(place.cell).map_or("", |cell| &cell.name),
+        place.block + 1,
+        duration_text(schedule.remaining())
+    )
 }
 
 /// Undoes what a killed study left; returns a message about it.

@@ -44,7 +44,7 @@ pub fn run(
 ) -> Result<Status, Failure> {
     let stop = session::stop_flag();
     match venue {
-        Venue::Here => local::carry_out(session, run.out, run.consent, stop, show, || {
+        Venue::Here => local::carry_out(session, run.out, run.consent, show, || {
             Forecast::of(session, run.study, run.file)
         }),
         Venue::Vm(options) => vm::carry_out(session, run, options, stop, show),

@@ -5,7 +5,7 @@ use crate::local::carry_out;
 use crate::{Consent, ShowOutcome, StudyFile, StudyPlan, study_plan};
 use machine::CpuSet;
 use measure::parse_policy;
-use plan::{Intent, Knob, PartitionName, Plan, Profile, State};
+use plan::{Intent, Knob, PartitionName, Plan, Profile, State, TakenKnob};
 use root::{Failure, Status};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
@@ -54,9 +54,8 @@ pub fn run_which_knob(
     options: &WhichKnobOptions,
     show: &mut ShowOutcome,
 ) -> Result<Status, Failure> {
-    let stop = session::stop_flag();
     let full = full_plan(options)?;
-    carry_out(session, &options.out, Consent::Missing, stop, show, || {
+    carry_out(session, &options.out, Consent::Missing, show, || {
         forecast(session, options, &full)
     })
 }
@@ -120,31 +119,20 @@ fn candidates(
     };
     let (mut names, mut notes) = (Vec::new(), Vec::new());
     for knob in &plan.knobs {
-        let needed = plan::knobs::knob(knob.name).map_or("", |knob: &Knob| knob.needed);
-        let why = match knob.state {
-            _ if !needed.is_empty() => needed,
-            State::Changes => {
-                names.push(knob.name.to_owned());
-                candidates.takes.push(match &knob.value {
-                    Some(value) => format!("{}={value}", knob.name),
-                    None => knob.name.to_owned(),
-                });
-                continue;
-            }
-            State::Already => "it is here as it would be set",
-            State::Absent => "this machine has no such thing",
+        let Some(why) = exclusion(knob) else {
+            names.push(knob.name.to_owned());
+            candidates.takes.push(match &knob.value {
+                Some(value) => format!("{}={value}", knob.name),
+                None => knob.name.to_owned(),
+            });
+            continue;
         };
-        if needed.is_empty() {
-            candidates.leaves_out.push(knob.name.to_owned());
-        } else {
-            notes.push(format!("{} is a part of every partition: {why}", knob.name));
+        match needed(knob.name) {
+            "" => candidates.leaves_out.push(knob.name.to_owned()),
+            _ => notes.push(format!("{} is a part of every partition: {why}", knob.name)),
         }
-        if options
-            .knobs
-            .iter()
-            .flatten()
-            .any(|asked| is_called(knob.name, asked))
-        {
+        let mut asked = options.knobs.iter().flatten();
+        if asked.any(|asked| is_called(knob.name, asked)) {
             return Err(Failure::usage(
                 format!("nothing can be asked about {}", knob.name),
                 why,
@@ -156,24 +144,7 @@ fn candidates(
         let all = candidates.leaves_out.join(", ");
         notes.push(format!("not asked about, for they change nothing here: {all}"));
     }
-    for asked in options.knobs.iter().flatten() {
-        let Some(name) = names.iter().find(|name| is_called(name, asked)) else {
-            return Err(Failure::usage(
-                format!("{} is not in the plan", report::safe(asked)),
-                "its profile does not hold it, or it was left out",
-                format!(
-                    "take it with --with {}, or name a larger --profile",
-                    report::safe(asked)
-                ),
-            ));
-        };
-        if !candidates.asked.contains(name) {
-            candidates.asked.push(name.clone());
-        }
-    }
-    if options.knobs.is_none() {
-        candidates.asked = names;
-    }
+    candidates.asked = asked(names, options)?;
     if candidates.asked.is_empty() {
         return Err(Failure::usage(
             "no knob is left to ask about",
@@ -182,6 +153,43 @@ fn candidates(
         ));
     }
     Ok((candidates, notes))
+}
+
+/// Why a knob cannot be studied.
+fn exclusion(knob: &TakenKnob) -> Option<&'static str> {
+    match (needed(knob.name), knob.state) {
+        ("", State::Changes) => None,
+        ("", State::Already) => Some("it is here as it would be set"),
+        ("", State::Absent) => Some("this machine has no such thing"),
+        (needed, _) => Some(needed),
+    }
+}
+
+/// Why every partition needs a knob; empty if it does not.
+fn needed(name: &str) -> &'static str {
+    plan::knobs::knob(name).map_or("", |knob: &Knob| knob.needed)
+}
+
+/// The knobs that `--knobs` names, each once; all without it.
+fn asked(names: Vec<String>, options: &WhichKnobOptions) -> Result<Vec<String>, Failure> {
+    let Some(knobs) = &options.knobs else {
+        return Ok(names);
+    };
+    let mut all: Vec<String> = Vec::new();
+    for asked in knobs {
+        let Some(name) = names.iter().find(|name| is_called(name, asked)) else {
+            let asked = report::safe(asked);
+            return Err(Failure::usage(
+                format!("{asked} is not in the plan"),
+                "its profile does not hold it, or it was left out",
+                format!("take it with --with {asked}, or name a larger --profile"),
+            ));
+        };
+        if !all.contains(name) {
+            all.push(name.clone());
+        }
+    }
+    Ok(all)
 }
 
 /// Whether a knob has this name, this alias, or this file.

@@ -3,7 +3,7 @@
 
 use crate::blame_options::BlameOptions;
 use crate::buffer_drain;
-use crate::function_tracer::{self, FunctionTrace, FunctionTraceEnd};
+use crate::function_tracer::{self, FunctionTrace, FunctionTraceEnd, OpenEvents};
 use crate::gap_join::GapJoin;
 use crate::trace_clock::{self, TraceClock};
 use crate::trace_settings;
@@ -114,6 +114,16 @@ pub fn kernel_events<'s>(
     })
 }
 
+/// What a trace is about.
+pub struct TraceTarget<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The CPUs whose interruptions are looked for.
+    pub cpus: &'a CpuSet,
+    /// What runs on them.
+    pub watched: Watched,
+}
+
 impl<'r> EventStream<'r> {
     /// Starts the trace.
     ///
@@ -122,24 +132,22 @@ impl<'r> EventStream<'r> {
     pub fn begin(
         session: &'r Session,
         options: &BlameOptions,
-        machine: &Machine,
-        cpus: &CpuSet,
-        watched: Watched,
+        target: &TraceTarget,
         kernel: &KernelEvents,
     ) -> Result<EventStream<'r>, Failure> {
         let root = session.root();
         let catalogue = &kernel.catalogue;
         let wanted = trace_settings::wanted(
             &catalogue.events,
-            cpus,
+            target.cpus,
             options.buffer_kib,
             options.clock,
-            watched,
+            target.watched,
         );
-        let (instance, held) = function_tracer::hold(session, options, machine, cpus, &wanted)?;
+        let (instance, held) = function_tracer::hold(session, options, target.machine, target.cpus, &wanted)?;
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = trace_clock::in_force(&clock.unwrap_or_default())?;
-        let online: Vec<CpuId> = machine.topology.online.iter().collect();
+        let online: Vec<CpuId> = target.machine.topology.online.iter().collect();
         let kept = options.until.map_or(0, |_| SHOWN);
         let place = instance.file(".");
         let idle = idle(root, &instance, kernel.senders.group())?;
@@ -152,7 +160,13 @@ impl<'r> EventStream<'r> {
             Way::Read,
         )
         .map_err(|error| untraceable(session, error))?;
-        let functions = held.open(session, options, &instance, clock, cpus, catalogue.layout)?;
+        let events = OpenEvents {
+            instance: &instance,
+            clock,
+            cpus: target.cpus,
+            layout: catalogue.layout,
+        };
+        let functions = held.open(session, options, &events)?;
         Ok(EventStream {
             root,
             recorder,

@@ -209,6 +209,18 @@ fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Opti
     Ok(None)
 }
 
+/// The trace of events beside which the tracer runs.
+pub struct OpenEvents<'a> {
+    /// Its instance.
+    pub instance: &'a Instance<'a>,
+    /// Its clock.
+    pub clock: TraceClock,
+    /// The traced CPUs.
+    pub cpus: &'a CpuSet,
+    /// The layout of its pages.
+    pub layout: Layout,
+}
+
 /// The started tracer.
 pub struct HeldTracer {
     place: Option<Place>,
@@ -228,11 +240,14 @@ impl HeldTracer {
         self,
         session: &Session,
         options: &BlameOptions,
-        instance: &Instance,
-        clock: TraceClock,
-        cpus: &CpuSet,
-        layout: Layout,
+        events: &OpenEvents,
     ) -> Result<FunctionTrace, Failure> {
+        let OpenEvents {
+            instance,
+            clock,
+            cpus,
+            layout,
+        } = *events;
         let root = session.root();
         let without = |why: Option<String>| Ok(FunctionTrace { source: None, why });
         let dir = match self.place {

@@ -38,7 +38,7 @@ pub fn look_for_hwlat(
         threshold_ns: threshold_us.saturating_mul(1_000),
         ..HwlatReport::default()
     };
-    match look(session, machine, cpus, time, threshold_us, &mut report) {
+    match look(session, machine, cpus, time, &mut report) {
         Ok(left_behind) => {
             report.by = Some(TRACER);
             (report, left_behind)
@@ -55,7 +55,6 @@ fn look(
     machine: &Machine,
     cpus: &CpuSet,
     time: Duration,
-    threshold_us: u64,
     report: &mut HwlatReport,
 ) -> Result<Option<Note>, Failure> {
     let root = session.root();
@@ -68,7 +67,11 @@ fn look(
         Ok(text.and_then(|text| text.parse().ok()))
     };
     (report.window_us, report.width_us) = (number("window")?, number("width")?);
-    let mut instance = Instance::begin(session, found(session)?, &wanted(machine, cpus, threshold_us))?;
+    let mut instance = Instance::begin(
+        session,
+        found(session)?,
+        &wanted(machine, cpus, report.threshold_ns / 1_000),
+    )?;
     let numbers: Vec<CpuId> = cpus.iter().collect();
     let mut recorder = Recorder::open(
         &instance.file("."),

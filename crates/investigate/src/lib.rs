@@ -8,6 +8,7 @@ mod blame_report;
 mod buffer_drain;
 mod child;
 mod cure_context;
+pub mod event_lines;
 mod event_stream;
 mod function_tracer;
 mod gap_join;

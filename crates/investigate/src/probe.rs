@@ -3,7 +3,7 @@
 use crate::blame_options::{BlameOptions, DEFAULT_DURATION, ProbeOptions, Stage};
 use crate::blame_report::BlameReport;
 use crate::cure_context::cure_context;
-use crate::event_stream::{EventStream, KernelEvents, TraceEnd, can_do_without, kernel_events};
+use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without, kernel_events};
 use crate::function_tracer;
 use crate::gap_join::{GapJoin, names};
 use crate::hwlat_tracer::look_for_hwlat;
@@ -133,14 +133,12 @@ impl<'s> ProbeRun<'s, '_> {
         kernel: Result<&'k KernelEvents<'k>, &Failure>,
     ) -> Result<Trace<'s, 'k>, Failure> {
         let started = kernel.map_err(Failure::clone).and_then(|kernel| {
-            let stream = EventStream::begin(
-                self.session,
-                self.options,
-                self.machine,
-                self.cpus,
-                Watched::Probe,
-                kernel,
-            )?;
+            let target = TraceTarget {
+                machine: self.machine,
+                cpus: self.cpus,
+                watched: Watched::Probe,
+            };
+            let stream = EventStream::begin(self.session, self.options, &target, kernel)?;
             Ok((stream, kernel))
         });
         match started {
@@ -187,10 +185,7 @@ impl<'s> ProbeRun<'s, '_> {
         let gaps = ProbeGaps::new(clock);
         // Only a process in the partition may run on its CPUs.
         let door = cpuset_entry::door(root, self.machine, self.cpus);
-        let enter = |pid: u32| {
-            door.as_deref()
-                .map_or(Ok(()), |door| cpuset_entry::enter(self.session, door, pid))
-        };
+        let enter = |pid: u32| cpuset_entry::enter(self.session, door.as_deref(), pid);
         let duration = self.options.duration.unwrap_or(DEFAULT_DURATION);
         let stop = session::stop_flag();
         let mut request = Request::noise(self.cpus.clone(), duration, environment.clone(), stop);

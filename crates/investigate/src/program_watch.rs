@@ -3,7 +3,7 @@
 use crate::blame_options::BlameOptions;
 use crate::blame_report::{BlameReport, WatchedProgram};
 use crate::cure_context::cure_context;
-use crate::event_stream::{EventStream, KernelEvents, TraceEnd, can_do_without};
+use crate::event_stream::{EventStream, KernelEvents, TraceEnd, TraceTarget, can_do_without};
 use crate::gap_join::{GapJoin, names};
 use crate::hotplug::Hotplug;
 use crate::limit_gap::LimitGap;
@@ -89,14 +89,12 @@ impl<'a> ProgramWatch<'a> {
             Ok(kernel) => kernel,
             Err(error) => return refused(error.clone()),
         };
-        match EventStream::begin(
-            session,
-            self.options,
-            self.machine,
-            &self.cpus,
-            Watched::Program,
-            kernel,
-        ) {
+        let target = TraceTarget {
+            machine: self.machine,
+            cpus: &self.cpus,
+            watched: Watched::Program,
+        };
+        match EventStream::begin(session, self.options, &target, kernel) {
             Ok(stream) => Ok(Ok((stream, kernel, self.join(kernel)))),
             Err(error) => refused(error),
         }

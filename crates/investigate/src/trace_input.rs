@@ -211,24 +211,10 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
                     next = String::from_utf8_lossy(to.comm).into_owned();
                     left = Some(String::from_utf8_lossy(prev.comm).into_owned());
                 }
-                let what = match happened {
-                    Some(KernelEvent::Switch {
-                        prev_state, next: to, ..
-                    }) => ThreadChange::Switch {
-                        preempted: blame::could_go_on(prev_state),
-                        next_pid: to.pid,
-                        next_comm: &next,
-                    },
-                    Some(KernelEvent::Waking { thread, .. }) => ThreadChange::Woken { pid: thread.pid },
-                    Some(KernelEvent::Begun { pid, .. }) => ThreadChange::Woken { pid },
-                    None => {
-                        let field = wakeup.as_ref().filter(|(id, _)| *id == common.id);
-                        let pid = field.and_then(|(_, pid)| pid.number(record.payload, endian));
-                        let pid = pid.and_then(|pid| i32::try_from(pid).ok());
-                        pid.map_or(ThreadChange::Nothing, |pid| ThreadChange::Woken { pid })
-                    }
-                    _ => ThreadChange::Nothing,
-                };
+                let what = change(happened, &next, || {
+                    let (_, pid) = wakeup.as_ref().filter(|(id, _)| *id == common.id)?;
+                    pid.number(record.payload, endian)?.try_into().ok()
+                });
                 if let Some(left) = left {
                     comms.insert(common.pid, left);
                 }
@@ -251,6 +237,28 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Fail
         }
     }
     Ok(account)
+}
+
+/// What an event changes. `next` is the name of the thread that a switch starts; `woken` reads the event of a kernel without
+/// `sched_waking`.
+fn change<'a>(
+    event: Option<KernelEvent>,
+    next: &'a str,
+    woken: impl FnOnce() -> Option<i32>,
+) -> ThreadChange<'a> {
+    match event {
+        Some(KernelEvent::Switch {
+            prev_state, next: to, ..
+        }) => ThreadChange::Switch {
+            preempted: blame::could_go_on(prev_state),
+            next_pid: to.pid,
+            next_comm: next,
+        },
+        Some(KernelEvent::Waking { thread, .. }) => ThreadChange::Woken { pid: thread.pid },
+        Some(KernelEvent::Begun { pid, .. }) => ThreadChange::Woken { pid },
+        None => woken().map_or(ThreadChange::Nothing, |pid| ThreadChange::Woken { pid }),
+        _ => ThreadChange::Nothing,
+    }
 }
 
 const fn lost<'a>(cpu: u32) -> Step<'a> {

@@ -168,84 +168,76 @@ pub(crate) const LOOK: &str = "look at what is named above, then try again";
 const WHO_HAS_IT: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
 
 impl MeasureError {
-    /// The cause, and what to do next.
-    fn why_and_next(&self) -> (String, String) {
-        let (why, next): (String, &str) = match self {
-            MeasureError::Request { what, why, next } => (format!("{what}: {why}"), next),
-            MeasureError::Offline { cpu, online } => {
-                let why = format!("CPU {cpu} is not online (online: {online})");
-                let file = format!("/sys/devices/system/cpu/cpu{cpu}/online");
-                return (
-                    why,
-                    format!("choose one of these, or bring it up with `echo 1 > {file}`"),
-                );
+    /// The cause.
+    fn why(&self) -> String {
+        match self {
+            MeasureError::Request { what, why, .. } => format!("{what}: {why}"),
+            MeasureError::Offline { cpu, online } => format!("CPU {cpu} is not online (online: {online})"),
+            MeasureError::NotAllowed { cpu, allowed } => {
+                format!("CPU {cpu} may not be used from here (allowed: {allowed})")
             }
-            MeasureError::NotAllowed { cpu, allowed } => (
-                format!("CPU {cpu} may not be used from here (allowed: {allowed})"),
-                "move this shell to the root cpuset, or measure inside the partition that has the CPU",
+            MeasureError::Deadline { cpu, errno, why, .. } => {
+                let refusal = os_text(*errno);
+                format!("CPU {cpu}: SCHED_DEADLINE was refused ({refusal}): {why}")
+            }
+            MeasureError::Policy { cpu, policy, why, .. } => {
+                format!("CPU {cpu}: {policy} was refused: {why}")
+            }
+            MeasureError::IdleStates { errno } => format!(
+                "{} refuses the request that keeps the CPUs out of deep idle states: {}",
+                root::latency::DEVICE,
+                os_text(*errno)
             ),
-            MeasureError::Deadline {
-                cpu,
-                errno,
-                why,
-                next,
-            } => (
-                format!(
-                    "CPU {cpu}: SCHED_DEADLINE was refused ({}): {why}",
-                    os_text(*errno)
-                ),
-                next,
-            ),
-            MeasureError::Policy {
-                cpu,
-                policy,
-                why,
-                next,
-                ..
-            } => (format!("CPU {cpu}: {policy} was refused: {why}"), next),
-            MeasureError::IdleStates { errno } => (
-                format!(
-                    "{} refuses the request that keeps the CPUs out of deep idle states: {}",
-                    root::latency::DEVICE,
-                    os_text(*errno)
-                ),
-                "run as root; `--idle leave` measures without the request",
-            ),
-            MeasureError::Stuck { cpus } => (
-                format!(
-                    "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile"
-                ),
-                "look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it",
+            MeasureError::Stuck { cpus } => format!(
+                "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile"
             ),
             MeasureError::Starved {
                 cpus,
                 waited_s,
                 ran_ms,
-            } => (
-                format!(
-                    "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it"
-                ),
-                WHO_HAS_IT,
+            } => format!(
+                "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it"
             ),
-            MeasureError::Unaccounted { cpus, waited_s } => (
-                format!(
-                    "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had \
-                     the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO)"
-                ),
-                WHO_HAS_IT,
+            MeasureError::Unaccounted { cpus, waited_s } => format!(
+                "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had \
+                 the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO)"
             ),
-            MeasureError::Join { why } => (format!("the sampler could not join its partition: {why}"), LOOK),
-            MeasureError::Os { doing, errno } => (format!("{doing}: {}", os_text(*errno)), LOOK),
+            MeasureError::Join { why } => format!("the sampler could not join its partition: {why}"),
+            MeasureError::Os { doing, errno } => format!("{doing}: {}", os_text(*errno)),
             MeasureError::Program { name, what, errno } => {
-                (format!("{name}: cannot {what}: {}", os_text(*errno)), LOOK)
+                format!("{name}: cannot {what}: {}", os_text(*errno))
             }
-            MeasureError::Sampler { how } => (
-                format!("the sampler process ended before it began to sample ({how})"),
-                "try again, and report it if it happens again",
-            ),
-            MeasureError::Root(error) => (error.to_string(), LOOK),
+            MeasureError::Sampler { how } => {
+                format!("the sampler process ended before it began to sample ({how})")
+            }
+            MeasureError::Root(error) => error.to_string(),
+        }
+    }
+
+    /// What to do next.
+    fn next(&self) -> String {
+        let next = match self {
+            MeasureError::Request { next, .. } | MeasureError::Policy { next, .. } => next,
+            MeasureError::Offline { cpu, .. } => {
+                let file = format!("/sys/devices/system/cpu/cpu{cpu}/online");
+                return format!("choose one of these, or bring it up with `echo 1 > {file}`");
+            }
+            MeasureError::NotAllowed { .. } => {
+                "move this shell to the root cpuset, or measure inside the partition that has the CPU"
+            }
+            MeasureError::Deadline { next, .. } => next,
+            MeasureError::IdleStates { .. } => "run as root; `--idle leave` measures without the request",
+            MeasureError::Stuck { .. } => {
+                "look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
+            }
+            MeasureError::Starved { .. } | MeasureError::Unaccounted { .. } => WHO_HAS_IT,
+            MeasureError::Sampler { .. } => "try again, and report it if it happens again",
+            MeasureError::Join { .. }
+            | MeasureError::Os { .. }
+            | MeasureError::Program { .. }
+            | MeasureError::Root(_) => LOOK,
         };
-        (why, next.to_owned())
+        next.to_owned()
     }
 
     fn status(&self) -> Status {
@@ -268,8 +260,12 @@ impl MeasureError {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Failure {
-        let (why, next) = error.why_and_next();
-        Failure::new(error.status(), "the measurement could not be made", why, next)
+        Failure::new(
+            error.status(),
+            "the measurement could not be made",
+            error.why(),
+            error.next(),
+        )
     }
 }
 
@@ -282,7 +278,7 @@ impl From<RootError> for MeasureError {
 /// The cause, and what to do next, on one line.
 impl fmt::Display for MeasureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.why_and_next() {
+        match (self.why(), self.next()) {
             (why, next) if next == LOOK => write!(out, "{why}"),
             (why, next) => write!(out, "{why}; {next}"),
         }

@@ -229,44 +229,14 @@ pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root:
 
 /// Findings about the quality of one thread's numbers.
 pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes = about_own_work(result, dropped);
     let cpu = format!("cpu{}", result.cpu);
-    let mut add =
-        |level, id: &str, message: String, fix: &str| notes.push(note(level, id, &cpu, message, fix));
-    if let Some(own) = result.own {
-        if own.page_faults > 0 {
-            let message = format!("The sampler itself had {} page faults.", own.page_faults);
-            add(
-                Level::Warning,
-                "own_page_faults",
-                message,
-                "run as root, so that memory can be locked",
-            );
-        }
-        let sleeps = result.recorded.saturating_add(dropped);
-        if result.kind == Kind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
-            let message = format!(
-                "The sampler slept {} times for {sleeps} wake-ups.",
-                own.voluntary_switches
-            );
-            add(
-                Level::Warning,
-                "own_extra_sleeps",
-                message,
-                "report this: something else blocked the sampler",
-            );
-        }
-    }
     if dropped > 0 {
         let message = format!(
             "{dropped} samples found no room because the collector came too late; they count as missed."
         );
-        add(
-            Level::Warning,
-            "samples_dropped",
-            message,
-            "less load on the other CPUs, or a higher threshold",
-        );
+        let fix = "less load on the other CPUs, or a higher threshold";
+        notes.push(note(Level::Warning, "samples_dropped", &cpu, message, fix));
     }
     if let Some(early) = &result.early {
         let message = format!(
@@ -278,7 +248,7 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
             Some(Clock::Realtime | Clock::Tai) => "this clock can be set; --clock monotonic cannot",
             _ => "do not trust the clock of this machine",
         };
-        add(Level::Error, "woken_early", message, fix);
+        notes.push(note(Level::Error, "woken_early", &cpu, message, fix));
     }
     if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
         && turn.saturating_mul(2) > threshold
@@ -287,35 +257,60 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
             "A turn of the loop takes {}, too near the threshold.",
             Nanos(turn)
         );
-        add(
-            Level::Warning,
-            "threshold_too_low",
-            message,
-            "raise the threshold",
-        );
+        let fix = "raise the threshold";
+        notes.push(note(Level::Warning, "threshold_too_low", &cpu, message, fix));
     }
-    let labels = result.gaps.iter().flatten().filter_map(|gap| gap.label);
-    let labelled = labels.filter(|&label| label != GapLabel::OwnWakeUp);
-    if let Some(label) = labelled.clone().next() {
-        let (who, fix) = match label {
-            GapLabel::RtThrottling => (
-                "real-time throttling",
-                "measure as an ordinary task, or set kernel.sched_rt_runtime_us -1",
-            ),
-            GapLabel::OwnWakeUp => ("our own wake-ups", ""),
-            GapLabel::FairServer => (
-                "the fair server",
-                "measure as an ordinary task, or set the fair server's runtime to 0",
-            ),
-        };
-        let message = format!(
-            "{} gaps, {} in all, are the doing of {who}, which stops real-time threads that never sleep. They are not in stolen_ns.",
-            labelled.count(),
-            Nanos(result.own_ns.unwrap_or(0)),
-        );
-        add(Level::Info, "own_gaps", message, fix);
+    notes.extend(about_kernel_gaps(result));
+    notes
+}
+
+/// Page faults and sleeps of the sampler itself.
+fn about_own_work(result: &ThreadResult, dropped: u64) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let Some(own) = result.own else { return notes };
+    let cpu = format!("cpu{}", result.cpu);
+    if own.page_faults > 0 {
+        let message = format!("The sampler itself had {} page faults.", own.page_faults);
+        let fix = "run as root, so that memory can be locked";
+        notes.push(note(Level::Warning, "own_page_faults", &cpu, message, fix));
+    }
+    let sleeps = result.recorded.saturating_add(dropped);
+    if result.kind == Kind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
+        let slept = own.voluntary_switches;
+        let message = format!("The sampler slept {slept} times for {sleeps} wake-ups.");
+        let fix = "report this: something else blocked the sampler";
+        notes.push(note(Level::Warning, "own_extra_sleeps", &cpu, message, fix));
     }
     notes
+}
+
+/// Gaps that the kernel makes in real-time threads.
+fn about_kernel_gaps(result: &ThreadResult) -> Option<Note> {
+    let labels = result.gaps.iter().flatten().filter_map(|gap| gap.label);
+    let labelled = labels.filter(|&label| label != GapLabel::OwnWakeUp);
+    let (who, fix) = match labelled.clone().next()? {
+        GapLabel::RtThrottling => (
+            "real-time throttling",
+            "measure as an ordinary task, or set kernel.sched_rt_runtime_us -1",
+        ),
+        GapLabel::OwnWakeUp => ("our own wake-ups", ""),
+        GapLabel::FairServer => (
+            "the fair server",
+            "measure as an ordinary task, or set the fair server's runtime to 0",
+        ),
+    };
+    let message = format!(
+        "{} gaps, {} in all, are the doing of {who}, which stops real-time threads that never sleep. They are not in stolen_ns.",
+        labelled.count(),
+        Nanos(result.own_ns.unwrap_or(0)),
+    );
+    Some(note(
+        Level::Info,
+        "own_gaps",
+        format!("cpu{}", result.cpu),
+        message,
+        fix,
+    ))
 }
 
 /// A real-time thread that never sleeps, on a kernel that does not throttle it.

@@ -67,7 +67,8 @@ pub(crate) fn thread(
             add_wake_ups(&mut result, lane, samples, (pace, window.start), closing.gaps);
         }
         Kind::Noise => {
-            add_gaps(&mut result, lane, samples, &window, limits, closing.gaps);
+            result.threshold_ns = Some(lane.threshold_ns);
+            add_gaps(&mut result, samples, &window, limits, closing.gaps);
             let counter = counter::counter(job, lane, track, window.pace, place, closing);
             notes.extend(findings::about_counter(lane.cpu, &counter));
             result.counter = Some(counter);
@@ -193,15 +194,9 @@ impl Window {
                 (start.saturating_add(lane.phase_ns), covered, expected)
             }
             Kind::Noise => {
-                let covered = if is_done {
-                    get(&track.covered)
-                } else {
-                    get(&track.alive.0)
-                };
-                let expected = if is_done {
-                    get(&track.seen)
-                } else {
-                    samples.raw().count() + missed
+                let (covered, expected) = match is_done {
+                    true => (get(&track.covered), get(&track.seen)),
+                    false => (get(&track.alive.0), samples.raw().count() + missed),
                 };
                 (get(&track.start_ticks), covered, expected)
             }
@@ -309,14 +304,7 @@ pub(crate) fn add_wake_ups(
     }
 }
 
-fn add_gaps(
-    result: &mut ThreadResult,
-    lane: &Lane,
-    samples: &Accumulator,
-    window: &Window,
-    limits: &Limits,
-    most: usize,
-) {
+fn add_gaps(result: &mut ThreadResult, samples: &Accumulator, window: &Window, limits: &Limits, most: usize) {
     let pace = window.pace;
     let longest = samples.longest(most);
     let mut gaps: Vec<Gap> = longest
@@ -340,7 +328,6 @@ fn add_gaps(
     let own = samples.own();
     let own_ns = kernel_ns.saturating_add(pace.to_ns(own.sum));
     result.own_wake_ups = (own.count > 0).then_some(own.count);
-    result.threshold_ns = Some(lane.threshold_ns);
     result.gaps_total = Some(samples.raw().count());
     result.gaps_kept = Some(gaps.len() as u64);
     result.stolen_ns = Some(pace.to_ns(samples.raw().sum()).saturating_sub(own_ns));

@@ -52,12 +52,8 @@ pub fn listen(
     let _aside = step_aside(&request.cpus());
     let held = idle_request::hold(request.idle_states)?;
     let start = clock::monotonic_ns();
-    let length = request
-        .lanes
-        .iter()
-        .map(crate::Lane::length_ns)
-        .max()
-        .unwrap_or(0);
+    let lengths = request.lanes.iter().map(crate::Lane::length_ns);
+    let length = lengths.max().unwrap_or(0);
     let window = Window {
         start,
         end: start.saturating_add(length),
@@ -79,31 +75,8 @@ pub fn listen(
         })?,
     };
     let first = Sample::take(root);
-    let mut last = None;
-    let mut kept = start;
-    let end = loop {
-        pipe.read(&mut |line| run.heard.take(line))?;
-        let now = clock::monotonic_ns();
-        if now >= window.end && last.is_none() {
-            last = Some(Sample::take(root));
-        }
-        if run.heard.broke().is_some() || request.stop.load(Ordering::Relaxed) {
-            break now;
-        }
-        if now >= window.end.saturating_add(GRACE_NS) {
-            break window.end;
-        }
-        progress(&run.progress(now));
-        if let Some(keep) = request.keep
-            && now.saturating_sub(kept) > KEEP_NS
-        {
-            kept = now;
-            keep(&run.result(now, Moment::Passing));
-        }
-        std::thread::sleep(READ);
-    };
+    let (end, last) = run.sample(&mut pipe, progress)?;
     let mut result = run.result(end, Moment::End);
-    let last = last.unwrap_or_else(|| Sample::take(root));
     let mut activity = observe::activity(&first, &last);
     activity
         .cpus
@@ -129,6 +102,39 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Reads the trace until the window is over. Returns its end, and the counters then.
+    fn sample(
+        &mut self,
+        pipe: &mut Pipe,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(u64, Sample), MeasureError> {
+        let (request, window) = (self.request, self.window);
+        let mut last = None;
+        let mut kept = window.start;
+        let end = loop {
+            pipe.read(&mut |line| self.heard.take(line))?;
+            let now = clock::monotonic_ns();
+            if now >= window.end && last.is_none() {
+                last = Some(Sample::take(self.root));
+            }
+            if self.heard.broke().is_some() || request.stop.load(Ordering::Relaxed) {
+                break now;
+            }
+            if now >= window.end.saturating_add(GRACE_NS) {
+                break window.end;
+            }
+            progress(&self.progress(now));
+            if let Some(keep) = request.keep
+                && now.saturating_sub(kept) > KEEP_NS
+            {
+                kept = now;
+                keep(&self.result(now, Moment::Passing));
+            }
+            std::thread::sleep(READ);
+        };
+        Ok((end, last.unwrap_or_else(|| Sample::take(self.root))))
+    }
+
     fn result(&self, end: u64, moment: Moment) -> Measurement {
         let (threads, mut notes) = self.heard.results(self.root, end);
         let broke = self.heard.broke();

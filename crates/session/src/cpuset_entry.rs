@@ -12,11 +12,12 @@ pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
     choose(hierarchy, &own, cpus)
 }
 
-/// Moves a process there.
+/// Moves a process there; without a file nothing is moved.
 ///
 /// # Errors
 /// The kernel's error as text.
-pub fn enter(session: &Session, door: &str, pid: u32) -> Result<(), String> {
+pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), String> {
+    let Some(door) = door else { return Ok(()) };
     let live = session.writable().map_err(|failure| failure.why)?;
     live.write(door, pid.to_string().as_bytes())
         .map_err(|error| error.to_string())

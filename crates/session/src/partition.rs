@@ -132,12 +132,12 @@ pub fn partition_in_force(
 /// A refused move or pin, with the reason.
 pub fn join(
     changing: &ChangeLock,
-    root: &Root,
     machine: &Machine,
     partition: &Partition,
     pin: Option<&CpuSet>,
     later: &[CpuSet],
 ) -> Result<(), Failure> {
+    let root = changing.session.root();
     let failed = |why: String, next: String| {
         let what = format!("the process could not join {}", partition.path);
         Failure::new(Status::Unable, what, why, next)

@@ -272,7 +272,6 @@ impl<'s> Ready<'s> {
         let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
         partition::join(
             &changing,
-            self.root,
             &self.machine,
             &partition,
             self.pins.all.as_ref(),

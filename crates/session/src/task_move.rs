@@ -101,21 +101,7 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, F
     let mut journal = Journal::open(changing.state())?.ok_or_else(nothing)?;
     mover.passes(&mut journal)?;
     if mover.lines.is_empty() {
-        let whose = options
-            .user
-            .as_ref()
-            .map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
-        return Err(Failure::usage(
-            "nothing matches",
-            match way {
-                Way::In => format!("no task{whose} is {}", options.selection.text()),
-                Way::Out => format!(
-                    "no task{whose} in partition {name} is {}",
-                    options.selection.text()
-                ),
-            },
-            "`quietcore inspect --tasks` lists processes and threads by name",
-        ));
+        return Err(no_match(options));
     }
     for line in &mut mover.lines {
         line.user = owners.name(line.tid);
@@ -130,6 +116,20 @@ pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, F
         lines: mover.lines,
         findings: mover.findings,
     })
+}
+
+fn no_match(options: &MoveOptions) -> Failure {
+    let user = options.user.as_ref();
+    let whose = user.map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
+    let place = match &options.direction {
+        Direction::Into(_) => String::new(),
+        Direction::OutOf(name) => format!(" in partition {name}"),
+    };
+    Failure::usage(
+        "nothing matches",
+        format!("no task{whose}{place} is {}", options.selection.text()),
+        "`quietcore inspect --tasks` lists processes and threads by name",
+    )
 }
 
 struct Mover<'a> {

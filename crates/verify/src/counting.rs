@@ -193,16 +193,14 @@ fn inside(
     let way =
         door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
-    if let Some((door, _)) = way {
-        cpuset_entry::enter(session, door, pid)?;
-    }
+    cpuset_entry::enter(session, door, pid)?;
     let mut wider = CpuSet::new();
     wider.set_words(own);
     // If this is refused, the load reports which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
     if let Some((door, back)) = way
-        && let Err(why) = cpuset_entry::enter(session, back, pid)
+        && let Err(why) = cpuset_entry::enter(session, Some(back), pid)
     {
         amiss.push(format!(
             "quietcore itself could not leave {door} again: {why}; it ends with this call"

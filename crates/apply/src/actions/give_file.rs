@@ -28,12 +28,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
     let wanted = now.given_to(gift.uid, gift.gid);
     let before = Some(now.to_string());
     if wanted == now {
-        return Ok(Step {
-            seq: 0,
-            before: before.clone(),
-            after: before,
-            outcome: Outcome::Already,
-        });
+        return Ok(Step::unchanged(before, Outcome::Already));
     }
     if gift.undo == Undo::Restore && (now.uid, now.gid) != (0, 0) {
         return Err(ApplyError::Unable {

@@ -16,13 +16,11 @@ pub(crate) fn enact(
 ) -> Result<Step, ApplyError> {
     let now = stage.system.root().value(path)?;
     let tasks = census::pinned(stage)?;
-    let seq = stage.will(
-        change,
-        Before::Value {
-            value: now.clone(),
-            tasks: tasks.clone(),
-        },
-    )?;
+    let before = Before::Value {
+        value: now.clone(),
+        tasks: tasks.clone(),
+    };
+    let seq = stage.will(change, before)?;
     let mut reasons = Vec::new();
     for word in words {
         match stage.system.write(path, word) {
@@ -39,14 +37,8 @@ pub(crate) fn enact(
                 if found == *word {
                     keep_pins(stage, path, &tasks)?;
                     let masks = census::masks_now(stage.system, &tasks);
-                    stage.did(
-                        seq,
-                        Outcome::Done,
-                        After::Value {
-                            value: Some(found.clone()),
-                            masks,
-                        },
-                    )?;
+                    let value = Some(found.clone());
+                    stage.did(seq, Outcome::Done, After::Value { value, masks })?;
                     if Some(word) != words.first() {
                         stage.findings.push(fallback(path, word, &reasons));
                     }

@@ -140,16 +140,20 @@ impl Batch {
     }
 }
 
+/// The file with the threads of a cgroup.
+pub(super) fn thread_list(stage: &Stage, dir: &str) -> String {
+    match stage.version {
+        Version::V1 => format!("{dir}/tasks"),
+        Version::V2 => format!("{dir}/cgroup.threads"),
+    }
+}
+
 fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, ApplyError> {
-    let list = match stage.version {
-        Version::V1 => "tasks",
-        Version::V2 => "cgroup.threads",
-    };
     let mut tids = match road.who {
         // Explicitly named tasks move once; their new children start where the parent is.
         Movers::These(_) if done.seq != 0 => Vec::new(),
         Movers::These(tids) => tids.clone(),
-        _ => census::members(stage.system, &format!("{}/{list}", road.from))?,
+        _ => census::members(stage.system, &thread_list(stage, road.from))?,
     };
     tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
     // v2 moves processes and keeps pins. With `=user`, each task must be read to distinguish it from a kernel thread.
@@ -180,13 +184,9 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             unsettled = true;
             continue;
         };
-        // The cgroup code silently skips exiting tasks (cgroup_migrate_add_task), so retries would never end.
-        if task.is_over() {
-            done.bound.insert(tid);
-            continue;
-        }
-        // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start), so they are not tried.
-        if !task.is_movable() {
+        // The cgroup code silently skips exiting tasks (cgroup_migrate_add_task), so retries would never end. It refuses
+        // bound threads with EINVAL (cgroup_procs_write_start), so they are not tried.
+        if task.is_over() || !task.is_movable() {
             done.bound.insert(tid);
             continue;
         }

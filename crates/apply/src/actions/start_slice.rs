@@ -3,7 +3,7 @@
 use super::move_tasks::keep_pin;
 use super::{Stage, Step};
 use crate::bus::{self, BusError};
-use crate::record::{After, Before, Outcome};
+use crate::record::{After, Before, Outcome, TaskState};
 use crate::{ApplyError, census};
 use machine::CpuSet;
 use plan::{Change, Compare, Finding, Level};
@@ -25,19 +25,10 @@ const BETWEEN: Duration = Duration::from_millis(20);
 
 /// It is no failure if systemd cannot be reached: the partition works without the slice until the next `daemon-reload`.
 pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Result<Step, ApplyError> {
-    let Wanted { unit, path, nodes } = *wanted;
+    let Wanted { unit, path, .. } = *wanted;
     let file = format!("{path}/cpuset.mems");
-    let asks = |stage: &Stage| {
-        let now = stage.system.root().value(&file).ok().flatten();
-        now.is_some_and(|now| !now.is_empty() && Compare::List.same(&now, nodes))
-    };
-    if asks(stage) {
-        return Ok(Step {
-            seq: 0,
-            before: Some(unit.to_owned()),
-            after: Some(unit.to_owned()),
-            outcome: Outcome::Already,
-        });
+    if has_nodes(stage, wanted) {
+        return Ok(Step::unchanged(Some(unit.to_owned()), Outcome::Already));
     }
     // systemd enables the controller itself, and 6.1 drops pins then.
     let control = control_of(path);
@@ -48,17 +39,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
         tasks: tasks.clone(),
     };
     let seq = stage.will(change, before)?;
-    let list = CpuSet::parse_list(nodes).unwrap_or_default();
-    let mut asked = stage.system.start_slice(unit, &list);
-    // systemd still knows a recently stopped slice until it has cleaned up.
-    let lingers =
-        |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
-    let mut tries = 0;
-    while asked.as_ref().is_err_and(lingers) && stage.system.root().kind(path)?.is_none() && tries < 50 {
-        stage.system.pause(BETWEEN);
-        asked = stage.system.start_slice(unit, &list);
-        tries += 1;
-    }
+    let asked = start(stage, wanted)?;
     // Without an answer, systemd may have started it anyway.
     let is_open = |error: &BusError| matches!(error.errno(), libc::ETIMEDOUT | libc::EPROTO);
     if let Err(error) = asked.as_ref().map_err(Clone::clone)
@@ -75,17 +56,13 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
         });
     }
     let mut looks = 0;
-    while !asks(stage) && looks < LOOKS {
+    while !has_nodes(stage, wanted) && looks < LOOKS {
         stage.system.pause(BETWEEN);
         looks += 1;
     }
-    if let Some(online) = stage.usual.first().cloned() {
-        for task in &tasks {
-            keep_pin(stage, task, &online)?;
-        }
-    }
+    keep_pins(stage, &tasks)?;
     let found = stage.system.root().value(&file)?;
-    let outcome = match asks(stage) {
+    let outcome = match has_nodes(stage, wanted) {
         true => Outcome::Done,
         false => Outcome::Otherwise(found.clone().unwrap_or_else(|| "no cpuset files".to_owned())),
     };
@@ -95,14 +72,9 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
     if let (Err(error), true) = (asked, outcome != Outcome::Done) {
         stage.findings.push(refused(unit, &error));
     } else if outcome != Outcome::Done {
-        let message = format!(
-            "systemd started {unit}, and {file} reads `{}`: it does not keep the cpuset controller on",
-            found.unwrap_or_default()
-        );
-        stage.findings.push(
-            Finding::new(Level::Warning, "systemd-controller", path, message)
-                .fix("look for DisableControllers=cpuset in `systemctl cat -- -.slice`; until then, `quietcore undo` and `quietcore apply` after each daemon-reload"),
-        );
+        stage
+            .findings
+            .push(no_controller(wanted, &found.unwrap_or_default()));
     }
     Ok(Step {
         seq,
@@ -110,6 +82,49 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
         after: Some(format!("{unit} is active")),
         outcome,
     })
+}
+
+/// Sets the pins again that the kernel has dropped.
+fn keep_pins(stage: &mut Stage, tasks: &[TaskState]) -> Result<(), ApplyError> {
+    if let Some(online) = stage.usual.first().cloned() {
+        for task in tasks {
+            keep_pin(stage, task, &online)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the slice has its memory nodes.
+fn has_nodes(stage: &Stage, wanted: &Wanted) -> bool {
+    let now = stage.system.root().value(&format!("{}/cpuset.mems", wanted.path));
+    now.ok()
+        .flatten()
+        .is_some_and(|now| !now.is_empty() && Compare::List.same(&now, wanted.nodes))
+}
+
+/// Asks systemd to start the slice. It still knows a recently stopped slice until it has cleaned up.
+fn start(stage: &Stage, wanted: &Wanted) -> Result<Result<(), BusError>, ApplyError> {
+    let list = CpuSet::parse_list(wanted.nodes).unwrap_or_default();
+    let lingers =
+        |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
+    let mut asked = stage.system.start_slice(wanted.unit, &list);
+    let mut tries = 0;
+    while asked.as_ref().is_err_and(lingers) && stage.system.root().kind(wanted.path)?.is_none() && tries < 50
+    {
+        stage.system.pause(BETWEEN);
+        asked = stage.system.start_slice(wanted.unit, &list);
+        tries += 1;
+    }
+    Ok(asked)
+}
+
+fn no_controller(wanted: &Wanted, found: &str) -> Finding {
+    let Wanted { unit, path, .. } = *wanted;
+    let message = format!(
+        "systemd started {unit}, and {path}/cpuset.mems reads `{found}`: it does not keep the cpuset controller on"
+    );
+    Finding::new(Level::Warning, "systemd-controller", path, message)
+        .fix("look for DisableControllers=cpuset in `systemctl cat -- -.slice`; until then, `quietcore undo` and `quietcore apply` after each daemon-reload")
 }
 
 /// The file of the parent cgroup that says which controllers the slice has.

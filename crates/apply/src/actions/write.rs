@@ -1,11 +1,11 @@
 //! Writes one value, unless the file has it already, and reads it back.
 
-use super::move_tasks::keep_pin;
+use super::move_tasks::{keep_pin, thread_list};
 use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
-use machine::{CpuSet, Version};
+use machine::CpuSet;
 use plan::{Change, Compare, Finding, Level, OnRefusal};
 use root::Stands;
 
@@ -22,12 +22,8 @@ pub(crate) struct Wanted<'a> {
 }
 
 pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Result<Step, ApplyError> {
-    let Wanted {
-        path,
-        value,
-        compare,
-        on_refusal,
-    } = wanted;
+    let (path, value, compare) = (wanted.path, wanted.value, wanted.compare);
+    let on_refusal = wanted.on_refusal;
     let now = match stage.system.root().value(path) {
         Ok(now) => now,
         // For an interrupt that vanished since the plan, the read returns EIO or the file is missing. In both cases
@@ -36,76 +32,39 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         Err(error) => return Err(error.into()),
     };
     let Some(now) = now else {
-        return match on_refusal {
-            OnRefusal::Report => Ok(Step {
-                seq: 0,
-                before: None,
-                after: None,
-                outcome: Outcome::Gone,
-            }),
-            OnRefusal::Fatal => Err(ApplyError::Unable {
-                why: format!("{path} does not exist"),
-                next: "this kernel lacks the file; `quietcore inspect` shows what it has".to_owned(),
-            }),
-        };
+        return absent(path, on_refusal);
     };
     if compare.same(&now, value) {
-        return Ok(Step {
-            seq: 0,
-            before: Some(now.clone()),
-            after: Some(now),
-            outcome: Outcome::Already,
-        });
+        return Ok(Step::unchanged(Some(now), Outcome::Already));
     }
-    let tasks = if let Some(cpu) = switched_cpu(path) {
-        // Only tasks that can run nowhere else lose their masks. The others here have masks that our partition changed,
-        // and undo must not restore those.
-        let alone: CpuSet = CpuSet::range(cpu, cpu);
-        let mut tasks = census::pinned(stage)?;
-        tasks.retain(|task| task.mask.is_subset(&alone));
-        tasks
-    } else if rewrites_masks(path, compare) && !is_of_empty_set(stage, path, compare)? {
-        census::pinned(stage)?
-    } else {
-        Vec::new()
-    };
+    let tasks = affected_tasks(stage, path, compare)?;
     let before = Before::Value {
         value: Some(stage.stood.unwrap_or(&now).to_owned()),
         tasks: tasks.clone(),
     };
     let seq = stage.will(change, before)?;
     if let Err(error) = stage.system.write(path, value) {
-        return match on_refusal {
-            OnRefusal::Report => {
-                let errno = refusal(error)?;
-                stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
-                report(stage, change, Some(now), errno)
-            }
-            OnRefusal::Fatal => {
-                let errno = error.errno().unwrap_or(libc::EIO);
-                stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
-                Err(error.into())
-            }
-        };
+        if on_refusal == OnRefusal::Fatal {
+            let errno = error.errno().unwrap_or(libc::EIO);
+            stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+            return Err(error.into());
+        }
+        let errno = refusal(error)?;
+        stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+        return report(stage, change, Some(now), errno);
     }
     let found = stage.system.root().value(path)?;
-    let took = found.as_deref().is_some_and(|found| compare.same(found, value));
-    let outcome = if took {
-        Outcome::Done
-    } else {
-        Outcome::Otherwise(found.clone().unwrap_or_default())
+    let outcome = match &found {
+        Some(found) if compare.same(found, value) => Outcome::Done,
+        other => Outcome::Otherwise(other.clone().unwrap_or_default()),
     };
     keep_pins(stage, path, &now, value, &tasks)?;
-    let masks = census::masks_now(stage.system, &tasks);
-    stage.did(
-        seq,
-        outcome.clone(),
-        After::Value {
-            value: found.clone(),
-            masks,
-        },
-    )?;
-    if !took && on_refusal == OnRefusal::Fatal {
+    let after = After::Value {
+        value: found.clone(),
+        masks: census::masks_now(stage.system, &tasks),
+    };
+    stage.did(seq, outcome.clone(), after)?;
+    if outcome != Outcome::Done && on_refusal == OnRefusal::Fatal {
         return Err(ApplyError::Unable {
             why: format!(
                 "{path}: wrote `{value}`, and it reads `{}`",
@@ -120,6 +79,33 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         after: found,
         outcome,
     })
+}
+
+/// The result for a file that does not exist.
+fn absent(path: &str, on_refusal: OnRefusal) -> Result<Step, ApplyError> {
+    match on_refusal {
+        OnRefusal::Report => Ok(Step::unchanged(None, Outcome::Gone)),
+        OnRefusal::Fatal => Err(ApplyError::Unable {
+            why: format!("{path} does not exist"),
+            next: "this kernel lacks the file; `quietcore inspect` shows what it has".to_owned(),
+        }),
+    }
+}
+
+/// The tasks whose masks the kernel may change with the write.
+fn affected_tasks(stage: &mut Stage, path: &str, compare: Compare) -> Result<Vec<TaskState>, ApplyError> {
+    if let Some(cpu) = switched_cpu(path) {
+        // Only tasks that can run nowhere else lose their masks. The others here have masks that our partition changed,
+        // and undo must not restore those.
+        let alone: CpuSet = CpuSet::range(cpu, cpu);
+        let mut tasks = census::pinned(stage)?;
+        tasks.retain(|task| task.mask.is_subset(&alone));
+        return Ok(tasks);
+    }
+    match rewrites_masks(path, compare) && !is_of_empty_set(stage, path, compare)? {
+        true => census::pinned(stage),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// Whether the kernel may rewrite task masks after the write. It may for lists of foreign cpusets, and when the
@@ -138,12 +124,10 @@ fn is_of_empty_set(stage: &Stage, path: &str, compare: Compare) -> Result<bool, 
     let Some((dir, _)) = path.rsplit_once('/').filter(|_| narrows_sets(path, compare)) else {
         return Ok(false);
     };
-    let list = match stage.version {
-        Version::V1 => format!("{dir}/tasks"),
-        Version::V2 => format!("{dir}/cgroup.threads"),
-    };
     let root = stage.system.root();
-    let nobody = root.text(&list)?.is_some_and(|text| text.trim().is_empty());
+    let nobody = root
+        .text(&thread_list(stage, dir))?
+        .is_some_and(|text| text.trim().is_empty());
     let below = root.entries(dir)?.unwrap_or_default();
     Ok(nobody && below.iter().all(|entry| entry.stands != Stands::Dir))
 }
@@ -222,10 +206,5 @@ pub(super) fn report(
         finding = finding.fix(plan::knobs::irq_advice(errno));
     }
     stage.findings.push(finding);
-    Ok(Step {
-        seq: 0,
-        after: before.clone(),
-        before,
-        outcome: Outcome::Refused(errno),
-    })
+    Ok(Step::unchanged(before, Outcome::Refused(errno)))
 }

@@ -10,7 +10,7 @@ use crate::System;
 use crate::entry::Entry;
 use crate::error::ApplyError;
 use crate::home::Map;
-use crate::record::{After, Before, Outcome};
+use crate::record::{After, Before, Crowd, Outcome, TaskState};
 use plan::{Action, Compare, Undo};
 
 /// Undoes one change; `None` if it needs no step of its own.
@@ -66,40 +66,50 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
             Ok(Some(make_again(map.system, step, path, files, undone)))
         }
         (Action::MoveTasks { to, .. }, Before::Tasks { tasks, crowd }) => {
-            let mut home = match crowd {
-                Some(_) => map.send_crowd(to),
-                None => 0,
-            };
-            let all = tasks.len() + crowd.as_ref().map_or(0, |crowd| crowd.tids.len());
-            let set = to.strip_prefix(map.mount).unwrap_or(to);
-            for task in tasks {
-                let there = machine::tasks::read_one(map.system.root(), task.key.tid)
-                    .filter(|now| now.key == task.key);
-                let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
-                let set = if set.is_empty() { "/" } else { set };
-                if there.is_some() && cgroup.as_deref() == Some(set) {
-                    let sent = match (step.layer.is_partition(), &task.cgroup) {
-                        // A manual move may have gone from one set to the next, so it returns to where this step found the task.
-                        (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
-                        _ => map.send_home(task.key.tid),
-                    };
-                    match sent {
-                        Ok(_) => home += 1,
-                        Err(errno) => undone.failed.push(format!(
-                            "task {} ({}): {}",
-                            task.key.tid,
-                            task.comm,
-                            std::io::Error::from_raw_os_error(errno)
-                        )),
-                    }
-                }
-            }
-            let text = format!("{home} of {all} tasks went home");
+            let text = send_home(map, step, (to, tasks, crowd.as_ref()), undone);
             Ok(Some(step.entry(None, Some(text), Outcome::Done)))
         }
         // Their masks are restored last, when the partition no longer limits them.
         _ => Ok(None),
     }
+}
+
+/// Sends the tasks that are still in the set back to their cgroups. Returns a text about it.
+fn send_home(
+    map: &Map,
+    step: &Step,
+    (to, tasks, crowd): (&str, &[TaskState], Option<&Crowd>),
+    undone: &mut Undone,
+) -> String {
+    let mut home = match crowd {
+        Some(_) => map.send_crowd(to),
+        None => 0,
+    };
+    let all = tasks.len() + crowd.map_or(0, |crowd| crowd.tids.len());
+    let set = to.strip_prefix(map.mount).unwrap_or(to);
+    for task in tasks {
+        let there =
+            machine::tasks::read_one(map.system.root(), task.key.tid).filter(|now| now.key == task.key);
+        let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
+        let set = if set.is_empty() { "/" } else { set };
+        if there.is_some() && cgroup.as_deref() == Some(set) {
+            let sent = match (step.layer.is_partition(), &task.cgroup) {
+                // A manual move may have gone from one set to the next, so it returns to where this step found the task.
+                (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
+                _ => map.send_home(task.key.tid),
+            };
+            match sent {
+                Ok(_) => home += 1,
+                Err(errno) => undone.failed.push(format!(
+                    "task {} ({}): {}",
+                    task.key.tid,
+                    task.comm,
+                    std::io::Error::from_raw_os_error(errno)
+                )),
+            }
+        }
+    }
+    format!("{home} of {all} tasks went home")
 }
 
 struct Wanted<'a> {
@@ -132,13 +142,7 @@ pub(super) fn restore_shared(
 }
 
 fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undone) -> Entry {
-    let Wanted {
-        path,
-        ours,
-        former,
-        compare,
-        ..
-    } = *wanted;
+    let (path, ours, former, compare) = (wanted.path, wanted.ours, wanted.former, wanted.compare);
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
         // Nothing to restore for an interrupt, a cgroup or a CPU that is gone.
@@ -172,20 +176,12 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     // The kernel checks only whether a cgroup enables the controller further down. A cgroup with values in its own
     // files would lose them.
     if value == "-cpuset" && compare == Compare::Word && slice::is_used(system, path) {
-        undone.drift.push(format!(
-            "{path}: another cgroup uses the controller now, so it stays enabled"
-        ));
-        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+        return still_used(step, path, now, undone);
     }
     if let Err(error) = system.write(path, &value) {
         return match (compare, error.errno()) {
             // Another owner has enabled the controller further down since; disabling it would break that owner.
-            (Compare::Word, Some(libc::EBUSY)) => {
-                undone.drift.push(format!(
-                    "{path}: another cgroup uses the controller now, so it stays enabled"
-                ));
-                step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now))
-            }
+            (Compare::Word, Some(libc::EBUSY)) => still_used(step, path, now, undone),
             _ => fail(step, undone, path, &error),
         };
     }
@@ -201,6 +197,14 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
         ));
     }
     step.entry(Some(now), after, Outcome::Done)
+}
+
+/// The entry of a controller that stays enabled.
+fn still_used(step: &Step, path: &str, now: String, undone: &mut Undone) -> Entry {
+    undone.drift.push(format!(
+        "{path}: another cgroup uses the controller now, so it stays enabled"
+    ));
+    step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now))
 }
 
 fn dissolve(system: &dyn System, step: &Step, path: &str, undone: &mut Undone) -> Entry {

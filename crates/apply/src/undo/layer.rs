@@ -26,34 +26,17 @@ pub(super) fn take_layer(
     let Some(layer) = all.iter().find(|layer| layer.seq == seq) else {
         return Ok(());
     };
-    let others: Vec<&Layer> = all
-        .iter()
-        .filter(|other| other.is_live() && other.seq != seq)
-        .collect();
-    // Manual changes do not affect what partitions share.
-    let stay: Vec<&Layer> = others
-        .iter()
-        .copied()
-        .filter(|other| other.is_partition())
-        .collect();
+    let live: Vec<&Layer> = all.iter().filter(|other| other.is_live()).collect();
+    let others: Vec<&Layer> = live.iter().copied().filter(|other| other.seq != seq).collect();
+    let stay = partitions(&others);
     cycle::finish(system, journal, layer, undone);
     let machine = Machine::read(system.root());
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
-    let mount = hierarchy
-        .map(|hierarchy| hierarchy.mount.clone())
-        .unwrap_or_default();
-    let live: Vec<&Layer> = all.iter().filter(|other| other.is_live()).collect();
+    let mount = hierarchy.map_or_else(String::new, |hierarchy| hierarchy.mount.clone());
     offline::settle(system, hierarchy, &machine.topology.online, &live);
     offline::refill(system, &records, &live);
-    let mut scope = scope(layer, &stay, &machine, hierarchy);
-    if layer.is_partition() {
-        // Nor are tasks that were put into a set by hand since.
-        let by_hand = others.iter().filter(|other| !other.is_partition());
-        let sets = by_hand.flat_map(|other| sets::made(other, |_| true));
-        let below = |path: String| path.strip_prefix(mount.as_str()).map(str::to_owned);
-        scope.stay.extend(sets.filter_map(below));
-    }
+    let scope = scope(layer, &others, &machine, hierarchy);
     let sets = sets::ours(system, &all, layer, hierarchy);
 
     let of_layer = by_hand::concerning(&records, layer, &mount);
@@ -68,11 +51,8 @@ pub(super) fn take_layer(
     };
     say(journal, undone, begin);
     let hearth = hearth(hierarchy, &stay);
-    let spinners: Vec<String> = sets
-        .iter()
-        .filter(|set| !is_housekeeping(set, &all, hierarchy))
-        .cloned()
-        .collect();
+    let spinners = sets.iter().filter(|set| !is_housekeeping(set, &all, hierarchy));
+    let spinners: Vec<String> = spinners.cloned().collect();
     sets::demote_spinners(system, journal, &spinners, version, undone)?;
     if force == Force::Restore {
         wishes.insist();
@@ -89,50 +69,28 @@ pub(super) fn take_layer(
         stay: &scope.stay,
         wishes: &wishes,
     };
-    // A controller that several layers need stays enabled until the last of them is gone.
-    let has_hand = all.iter().any(|other| !other.is_partition());
     let steps: Vec<Step> = wills(layer).map(|will| will.step(force)).collect();
-    // The partition's own changes are undone first: a set that grows may not yet overlap with it.
-    for step in steps.iter().rev() {
-        if !layer.owns(step.change, hierarchy) || (has_hand && by_hand::is_word(step.change)) {
-            continue;
-        }
-        if let Some(entry) = take_back(&map, step, undone)? {
-            tell(journal, undone, entry);
-        }
-    }
-    let shared = if layer.is_partition() {
-        sharing::of_layers(&all, hierarchy)
-    } else {
-        Vec::new()
+    let changes = Changes {
+        map: &map,
+        layer,
+        all: &all,
+        others: &others,
+        scope: &scope,
+        force,
     };
-    for group in shared.into_iter().rev() {
-        if has_hand && group.first().is_some_and(|will| by_hand::is_word(will.change)) {
-            continue;
-        }
-        if let Some(entry) = sharing::take_shared(&map, &group, &stay, hierarchy, &scope, force, undone)? {
-            tell(journal, undone, entry);
-        }
-    }
-    if has_hand && others.is_empty() {
-        for entry in by_hand::take_words(&map, &all, force, undone)? {
-            tell(journal, undone, entry);
-        }
-    }
+    changes.undo(&steps, hierarchy, journal, undone)?;
     if version == Version::V2 && layer.is_partition() {
         waiting::bring_home(&map, &records, undone)?;
     }
     undone.failed.extend(wishes.fulfil(system));
     if let Some(returned) = Returned::since(&records, seq, &machine.topology.online) {
         let known = wishes.keys();
-        undone
-            .failed
-            .extend(returned.widen(system, &isolated(&stay), &known));
+        let failed = returned.widen(system, &isolated(&stay), &known);
+        undone.failed.extend(failed);
     }
     for step in steps.iter().rev() {
-        if let Some(entry) = unban::take_back(system, &records, step, undone) {
-            tell(journal, undone, entry);
-        }
+        let entry = unban::take_back(system, &records, step, undone);
+        record(journal, undone, entry);
     }
     let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
     undone.notes.extend(note);
@@ -144,7 +102,66 @@ pub(super) fn take_layer(
     Ok(())
 }
 
-fn tell(journal: &mut Journal, undone: &mut Undone, entry: crate::Entry) {
+/// The changes of a layer, among those of the others.
+struct Changes<'a> {
+    map: &'a Map<'a>,
+    layer: &'a Layer<'a>,
+    all: &'a [Layer<'a>],
+    /// The layers that stay.
+    others: &'a [&'a Layer<'a>],
+    scope: &'a Scope,
+    force: Force,
+}
+
+impl Changes<'_> {
+    /// Undoes the layer's own changes, then its part of the shared ones.
+    fn undo(
+        &self,
+        steps: &[Step],
+        hierarchy: Option<&Hierarchy>,
+        journal: &mut Journal,
+        undone: &mut Undone,
+    ) -> Result<(), ApplyError> {
+        // A controller that several layers need stays enabled until the last of them is gone.
+        let has_hand = self.all.iter().any(|other| !other.is_partition());
+        // The partition's own changes are undone first: a set that grows may not yet overlap with it.
+        for step in steps.iter().rev() {
+            if !self.layer.owns(step.change, hierarchy) || (has_hand && by_hand::is_word(step.change)) {
+                continue;
+            }
+            let entry = take_back(self.map, step, undone)?;
+            record(journal, undone, entry);
+        }
+        let shared = match self.layer.is_partition() {
+            true => sharing::of_layers(self.all, hierarchy),
+            false => Vec::new(),
+        };
+        let stay = partitions(self.others);
+        for group in shared.into_iter().rev() {
+            if has_hand && group.first().is_some_and(|will| by_hand::is_word(will.change)) {
+                continue;
+            }
+            let (scope, force) = (self.scope, self.force);
+            let entry = sharing::take_shared(self.map, &group, &stay, hierarchy, scope, force, undone)?;
+            record(journal, undone, entry);
+        }
+        if has_hand && self.others.is_empty() {
+            for entry in by_hand::take_words(self.map, self.all, self.force, undone)? {
+                record(journal, undone, Some(entry));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Those of the layers that are partitions. Manual changes do not affect what partitions share.
+fn partitions<'l, 'r>(layers: &[&'l Layer<'r>]) -> Vec<&'l Layer<'r>> {
+    let layers = layers.iter().copied();
+    layers.filter(|layer| layer.is_partition()).collect()
+}
+
+fn record(journal: &mut Journal, undone: &mut Undone, entry: Option<crate::Entry>) {
+    let Some(entry) = entry else { return };
     let event = Event::Undid {
         change: entry.change.clone(),
         outcome: entry.outcome.clone(),
@@ -153,19 +170,28 @@ fn tell(journal: &mut Journal, undone: &mut Undone, entry: crate::Entry) {
     undone.entries.push(entry);
 }
 
-fn scope(layer: &Layer, stay: &[&Layer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> Scope {
+fn scope(layer: &Layer, others: &[&Layer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> Scope {
+    let stay = partitions(others);
     let online = &machine.topology.online;
     let share = |isolated: CpuSet| Share {
         housekeeping: online.minus(&isolated),
         isolated,
     };
-    let without = isolated(stay);
+    let without = isolated(&stay);
     let cgroup = |other: &&Layer| other.cgroup(hierarchy?);
+    let mut cgroups: Vec<String> = stay.iter().filter_map(cgroup).collect();
+    if layer.is_partition() {
+        // Nor are tasks that were put into a set by hand since.
+        let by_hand = others.iter().filter(|other| !other.is_partition());
+        let sets = by_hand.flat_map(|other| sets::made(other, |_| true));
+        let mount = hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str());
+        cgroups.extend(sets.filter_map(|path| path.strip_prefix(mount).map(str::to_owned)));
+    }
     Scope {
         layer: layer.seq,
         with: share(without.or(&layer.intent.cpus)),
         without: share(without),
-        stay: stay.iter().filter_map(cgroup).collect(),
+        stay: cgroups,
         version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
     }
 }

@@ -75,34 +75,7 @@ pub(super) fn take_shared(
     let stay = &*first.layer.sharers(first.change, stay, hierarchy);
     let step = first.step(force);
     match &first.change.action {
-        Action::Write { .. } => {
-            let Some(file) = SharedFile::of(group) else {
-                return Ok(None);
-            };
-            if file.goes_with_set && stay.is_empty() {
-                return Ok(None);
-            }
-            let now = map
-                .system
-                .root()
-                .value(file.path)
-                .ok()
-                .flatten()
-                .unwrap_or_default();
-            if file.is_as_before(scope.layer, &now) {
-                return Ok(None);
-            }
-            // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
-            let touched = group.iter().any(|will| will.layer.seq == scope.layer);
-            if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
-                return Ok(None);
-            }
-            let wanted = file.wanted(stay, &scope.without);
-            Ok(wanted.map(|wanted| {
-                let ours = file.ours(&scope.with);
-                restore_shared(map.system, &step, &file, &wanted, &ours, undone)
-            }))
-        }
+        Action::Write { .. } => Ok(restore_file(map, group, (stay, scope), &step, undone)),
         // The file stays given away as long as a remaining partition requested it. The first touch has the former
         // owner; the last one defines what counts as ours.
         Action::GiveFile { .. } => {
@@ -127,27 +100,11 @@ pub(super) fn take_shared(
         // The shared sets, and the tasks that were moved out of them, stay until the last partition is removed.
         _ if !stay.is_empty() => Ok(None),
         Action::MoveTasks { .. } => {
-            let mut seen = BTreeSet::new();
-            let mut tasks = Vec::new();
-            let mut crowd: Option<Crowd> = None;
-            for will in group {
-                if let Before::Tasks {
-                    tasks: batch,
-                    crowd: more,
-                } = will.before
-                {
-                    tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
-                    match (&mut crowd, more) {
-                        (Some(crowd), Some(more)) => crowd.tids.extend(&more.tids),
-                        (None, more) => crowd.clone_from(more),
-                        (Some(_), None) => {}
-                    }
-                }
-            }
+            let before = moved_tasks(group);
             take_back(
                 map,
                 &Step {
-                    before: &Before::Tasks { tasks, crowd },
+                    before: &before,
                     ..step
                 },
                 undone,
@@ -155,4 +112,58 @@ pub(super) fn take_shared(
         }
         _ => take_back(map, &step, undone),
     }
+}
+
+/// All tasks that a group moved, each as it was before the first move.
+fn moved_tasks(group: &[Will]) -> Before {
+    let mut seen = BTreeSet::new();
+    let mut tasks = Vec::new();
+    let mut crowd: Option<Crowd> = None;
+    for will in group {
+        if let Before::Tasks {
+            tasks: batch,
+            crowd: more,
+        } = will.before
+        {
+            tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
+            match (&mut crowd, more) {
+                (Some(crowd), Some(more)) => crowd.tids.extend(&more.tids),
+                (None, more) => crowd.clone_from(more),
+                (Some(_), None) => {}
+            }
+        }
+    }
+    Before::Tasks { tasks, crowd }
+}
+
+/// Writes what the remaining layers need into a shared file; `None` if nothing changes.
+fn restore_file(
+    map: &Map,
+    group: &[Will],
+    (stay, scope): (&[&Layer], &Scope),
+    step: &Step,
+    undone: &mut Undone,
+) -> Option<Entry> {
+    let file = SharedFile::of(group)?;
+    if file.goes_with_set && stay.is_empty() {
+        return None;
+    }
+    let now = map
+        .system
+        .root()
+        .value(file.path)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    if file.is_as_before(scope.layer, &now) {
+        return None;
+    }
+    // Files of the others change only where they were set to the housekeeping CPUs, which are more now.
+    let touched = group.iter().any(|will| will.layer.seq == scope.layer);
+    if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
+        return None;
+    }
+    let wanted = file.wanted(stay, &scope.without);
+    let ours = file.ours(&scope.with);
+    Some(restore_shared(map.system, step, &file, &wanted?, &ours, undone))
 }

@@ -37,16 +37,9 @@ pub(super) fn stop(
         let entry = step.entry(None, None, Outcome::Already);
         return control(system, step, path, former, undone).unwrap_or(entry);
     }
-    let guests: Vec<String> = system
-        .root()
-        .entries(path)
-        .ok()
-        .flatten()
-        .unwrap_or_default()
-        .into_iter()
-        .filter(|entry| entry.stands == Stands::Dir)
-        .map(|entry| entry.name)
-        .collect();
+    let entries = system.root().entries(path).ok().flatten().unwrap_or_default();
+    let guests = entries.into_iter().filter(|entry| entry.stands == Stands::Dir);
+    let guests: Vec<String> = guests.map(|entry| entry.name).collect();
     if !guests.is_empty() {
         undone.drift.push(format!(
             "{path}: {} run in it, so systemd keeps {unit}; stop them, then undo again",

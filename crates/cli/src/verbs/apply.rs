@@ -1,19 +1,19 @@
 //! `apply`: isolates CPUs now. Every write is journalled and read back, and all are undone when a step fails.
 
 mod boot;
-mod foreseen;
 mod install;
 mod many;
+mod planned_declaration;
 
 use crate::intent::Wanted;
-use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
-use foreseen::Foreseen;
 use machine::CpuSet;
 use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
+use planned_declaration::PlannedDeclaration;
 use report::Length;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
@@ -23,7 +23,7 @@ use session::resize;
 use session::{ChangeLock, Session};
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::Form;
+use terminal::{Form, Screen};
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// Arguments of `apply`.
@@ -80,10 +80,10 @@ struct Report<'a> {
 ///
 /// # Errors
 /// The intent cannot be met; the machine is then unchanged.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let nothing_else = || match args.wanted.is_nothing() {
         true => Ok(()),
-        false => Err(CommandError::usage(
+        false => Err(Failure::usage(
             "it takes no CPUs and no names",
             "what comes back at boot stands in the file of declared partitions",
             "declare it there, for example with `quietcore apply --cpus LIST --save`",
@@ -104,27 +104,30 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     one(session, args, screen)
 }
 
-fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = session.root();
+fn dry_run(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
+    let machine = session.machine().for_plan(session.root());
+    let (_, plan) = args.wanted.plan(session, &machine)?;
+    match screen.form {
+        Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
+        Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
+    }
+    Ok(Status::Done)
+}
+
+fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
     let declaration = args.wanted.declaration()?;
     if args.dry_run {
-        let machine = session.machine().for_plan(root);
-        let (_, plan) = args.wanted.plan(session, &machine)?;
-        match screen.form {
-            Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
-            Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
-        }
-        return Ok(Status::Done);
+        return dry_run(session, args, screen);
     }
     // Errors in the request are reported before anything else.
     let none = CpuSet::new();
-    let foreseen = Foreseen::read(session, &declaration, &none)?;
+    let planned = PlannedDeclaration::read(session, &declaration, &none)?;
     let changing = session.lock()?;
     // Reports first what cannot be saved.
     let draft = match args.save {
         true => Some(DeclarationDraft::with(
             session,
-            &on_line(session, declaration.clone(), args, &foreseen),
+            &on_line(session, declaration.clone(), args, &planned),
             args.config.as_deref(),
         )?),
         false => None,
@@ -134,8 +137,8 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
         limit: args.confirm_within,
         room: if args.resize { Room::OfItsOwn } else { Room::Beside },
     };
-    let foreseen = foreseen.or_anew(session, &declaration, &none)?;
-    let brought = bring(&changing, foreseen, &because)?;
+    let planned = planned.or_again(session, &declaration, &none)?;
+    let brought = bring(&changing, planned, &because)?;
     let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
@@ -170,10 +173,15 @@ fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, Co
 }
 
 /// Saves a partition with `boot = true` where the boot line already isolates its CPUs.
-fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
+fn on_line(
+    session: &Session,
+    declaration: Declaration,
+    args: &Args,
+    planned: &PlannedDeclaration,
+) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
     match args.boot
-        || (is_named && session::boot_files::declaration::line_covers(session, &foreseen.intent.cpus))
+        || (is_named && session::boot_files::declaration::line_covers(session, &planned.intent.cpus))
     {
         true => Declaration {
             boot: BootPart::OnLine,
@@ -203,22 +211,21 @@ enum Room {
 }
 
 /// The result of one declaration.
-struct Brought {
+struct AppliedPartition {
     intent: Intent,
     plan: Plan,
     applied: Applied,
 }
 
 /// Applies one declaration, under the lock.
-fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, CommandError> {
+fn bring(
+    changing: &ChangeLock,
+    planned: PlannedDeclaration,
+    because: &Because,
+) -> Result<AppliedPartition, Failure> {
     let (session, root) = (changing.session, changing.session.root());
     let stop = session::stop_flag();
-    let Foreseen {
-        mut machine,
-        intent,
-        mut plan,
-        ..
-    } = foreseen;
+    let (mut machine, intent, mut plan) = (planned.machine, planned.intent, planned.plan);
     let former = match because.room {
         Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
         Room::Beside => None,
@@ -229,14 +236,8 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
         // The intent stays as it was chosen before; only its plan changes without the former partition.
         plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }
-    let guard = match because.limit {
-        Some(time) => Some(Guard::arm(
-            "/proc/self/exe",
-            &plan.housekeeping,
-            Watch::Deadline(time),
-        )?),
-        None => None,
-    };
+    let arm = |time| Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time));
+    let guard = because.limit.map(arm).transpose()?;
     let request = Request {
         machine: &machine,
         intent: &intent,
@@ -254,7 +255,7 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
         Ok(applied) => applied,
         Err(error) => {
             guard.into_iter().for_each(Guard::disarm);
-            let error = CommandError::from(error);
+            let error = Failure::from(error);
             return Err(match &former {
                 Some(former) => former.failed(error, changing),
                 None => error,
@@ -268,14 +269,14 @@ fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
-    Ok(Brought {
+    Ok(AppliedPartition {
         intent,
         plan,
         applied,
     })
 }
 
-impl Brought {
+impl AppliedPartition {
     fn status(&self) -> Status {
         let drifted = self.applied.in_force && !self.applied.findings.is_empty();
         let wrong = self
@@ -291,7 +292,7 @@ impl Brought {
     }
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let Brought {
+        let AppliedPartition {
             intent,
             plan,
             applied,

@@ -7,7 +7,6 @@ mod report_view;
 
 use crate::kprobes_args::KprobesArgs;
 use crate::progress_bar::ProgressBar;
-use crate::{CommandError, Screen, Status};
 use clap::ValueEnum;
 use investigate::{
     BlameOptions, CommandOptions, FunctionOptions, GapDetail, Launch, ProbeOptions, ProcessOptions, Stage,
@@ -15,11 +14,13 @@ use investigate::{
 };
 use machine::{CpuSet, parse_duration};
 use measure::{SamplerPolicy, parse_policy};
+use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
+use terminal::Screen;
 
 /// Arguments of `blame`.
 #[derive(clap::Args)]
@@ -114,7 +115,7 @@ impl ClockWord {
 ///
 /// # Errors
 /// CPUs or processes that do not exist, a trace that cannot be read, or a file that cannot be written.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     for path in args.gaps.iter().chain(&args.html) {
         root::output::check_named(path)?;
     }

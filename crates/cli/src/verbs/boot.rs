@@ -10,10 +10,11 @@ mod target;
 mod trial;
 mod words;
 
-use crate::{CommandError, Screen, Status};
 use apply::ApplyError;
 use clap::Subcommand;
+use root::{Failure, Status};
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `boot`.
 #[derive(clap::Args)]
@@ -42,7 +43,7 @@ enum What {
 ///
 /// # Errors
 /// What the verb says.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
         What::Show(args) => show::run(args, session, screen),
         What::Set(args) => set::run(args, session, screen),
@@ -54,6 +55,6 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 /// The error where the journal has nothing to confirm.
-fn nothing_to_confirm(why: impl Into<String>) -> CommandError {
+fn nothing_to_confirm(why: impl Into<String>) -> Failure {
     ApplyError::NothingToConfirm { why: why.into() }.into()
 }

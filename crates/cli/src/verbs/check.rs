@@ -2,18 +2,17 @@
 //! are really quiet.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use check::{Verdict, judge};
 use clap::ValueEnum;
 use machine::parse_duration;
 use plan::{Level, Profile};
 use report::{Checked, Length};
-use root::Origin;
+use root::{Failure, Origin, Status};
 use session::Session;
 use session::boot_files::BootScene;
 use std::path::PathBuf;
 use std::time::Duration;
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 use verify::examination::{Examination, examine};
 use verify::intention::{CheckScope, Declarations};
 use verify::repair::repair;
@@ -84,7 +83,7 @@ const MOST_ROUNDS: usize = 3;
 ///
 /// # Errors
 /// A captured machine that cannot be opened, CPUs that do not exist, or a declaration file or journal that cannot be parsed.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     refuse_unknown(&args.ignore)?;
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
@@ -116,14 +115,14 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 }
 
 /// Refuses unknown ids: a misspelled id would have no effect, without a message.
-fn refuse_unknown(ignore: &[String]) -> Result<(), CommandError> {
+fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
     let is_known = |pattern: &&String| {
         let id = pattern.split_once(':').map_or(pattern.as_str(), |(id, _)| id);
         plan::findings().any(|row| row.id == id)
     };
     match ignore.iter().find(|pattern| !is_known(pattern)) {
         None => Ok(()),
-        Some(pattern) => Err(CommandError::usage(
+        Some(pattern) => Err(Failure::usage(
             format!("there is no finding `{}`", report::safe(pattern)),
             "--ignore takes the id of a finding, or ID:SUBJECT",
             "the ids stand in brackets before each finding; `quietcore explain --list` shows all",
@@ -136,7 +135,7 @@ fn tell(
     looked: &Examination,
     mended: &[String],
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let threshold = args.level.level();
     let judged = judge(
         &looked.evidence(),

@@ -1,15 +1,15 @@
 //! `compare`: compares files of any measuring tools, reports what repetitions show, and checks requirements.
 
-mod grouped;
+mod groups;
 
-use crate::{CommandError, Screen, Status};
 use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
 use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
+use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::{Path, PathBuf};
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -40,11 +40,11 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     if let Some(path) = &args.out {
         root::output::check(path)?;
     }
-    let groups = grouped::groups(&args.files, &args.with)?;
+    let groups = groups::groups(&args.files, &args.with)?;
     let mut files = Vec::new();
     let mut sizes = Vec::new();
     for group in &groups {
@@ -58,30 +58,16 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
         sizes.push(files.len() - before);
     }
     let judged = Judged::all(&files, &args.require);
-    let mut rest = files.as_slice();
-    let sets: Vec<Set<'_>> = groups
-        .iter()
-        .zip(&sizes)
-        .map(|(group, size)| {
-            let (own, others) = rest.split_at((*size).min(rest.len()));
-            rest = others;
-            Set {
-                name: group.name.clone(),
-                runs: own.iter().map(|one| &one.recording).collect(),
-            }
-        })
-        .collect();
-    // Single files are printed without a verdict: one run of each cannot show anything.
-    let is_repeated = sets.iter().any(|set| set.runs.len() > 1);
-    let verdicts: Vec<::compare::Compared> = match sets.split_first() {
-        Some((first, others)) if is_repeated => others.iter().map(|other| compared(first, other)).collect(),
-        _ => Vec::new(),
-    };
+    let names = groups.into_iter().map(|group| group.name);
+    let sets: Vec<(String, usize)> = names.zip(sizes).collect();
+    let verdicts = verdicts(&sets, &files);
     match screen.form {
         _ if args.form.is_some() => {
-            let names = groups.into_iter().map(|group| group.name);
-            let sets: Vec<(String, usize)> = names.zip(sizes).collect();
-            page(args, screen, &files, &sets, &judged, &verdicts)?;
+            let page = html(args, &files, &sets, &judged, &verdicts);
+            match &args.out {
+                Some(path) => root::output::write(path, page.as_bytes())?,
+                None => screen.stream(|out| out.write_all(page.as_bytes())),
+            }
         }
         Form::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
         Form::Text if verdicts.is_empty() => {
@@ -104,31 +90,45 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     })
 }
 
-/// Writes the page.
-fn page(
+/// Compares each set with the first; `sets` has their names and numbers of files. Single files get no verdict: one run of
+/// each cannot show anything.
+fn verdicts(sets: &[(String, usize)], files: &[Compared]) -> Vec<::compare::Compared> {
+    let mut rest = files;
+    let sets = sets.iter().map(|(name, size)| {
+        let (own, others) = rest.split_at((*size).min(rest.len()));
+        rest = others;
+        Set {
+            name: name.clone(),
+            runs: own.iter().map(|one| &one.recording).collect(),
+        }
+    });
+    let sets: Vec<Set<'_>> = sets.collect();
+    let is_repeated = sets.iter().any(|set| set.runs.len() > 1);
+    match sets.split_first() {
+        Some((first, others)) if is_repeated => others.iter().map(|other| compared(first, other)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The page.
+fn html(
     args: &Args,
-    screen: &mut Screen,
     files: &[Compared],
     sets: &[(String, usize)],
     judged: &[Judged],
     verdicts: &[::compare::Compared],
-) -> Result<(), CommandError> {
+) -> String {
     let json = serde_json::to_vec(&report::comparison_json(files, judged, verdicts)).ok();
-    let path = args.out.as_deref();
-    let json_name = path.unwrap_or(Path::new("comparison")).with_extension("json");
-    let page = report::comparison_html(&report::ComparePage {
+    let path = args.out.as_deref().unwrap_or(Path::new("comparison"));
+    let json_name = path.with_extension("json");
+    report::comparison_html(&report::ComparePage {
         files,
         sets,
         verdicts,
         judged,
         json: json.as_deref(),
         json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
-    });
-    match path {
-        Some(path) => root::output::write(path, page.as_bytes())?,
-        None => screen.stream(|out| out.write_all(page.as_bytes())),
-    }
-    Ok(())
+    })
 }
 
 /// Parses `1us`.

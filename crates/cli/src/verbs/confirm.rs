@@ -1,9 +1,10 @@
 //! `confirm`: keeps what was applied with a time limit, and marks a boot as good.
 
-use crate::{CommandError, Screen, Status};
 use apply::{ApplyError, Lasting, boot_attempt};
+use root::{Failure, Status};
 use serde_json::json;
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `confirm`.
 #[derive(clap::Args)]
@@ -13,7 +14,7 @@ pub struct Args {}
 ///
 /// # Errors
 /// Nothing waits for a confirmation, or no permission.
-pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let lasting = session.lasting_state()?;
     // This lock protects the state of this boot.
     let changing = match lasting {

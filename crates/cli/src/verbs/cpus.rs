@@ -1,11 +1,12 @@
 //! `cpus`: prints a CPU expression in every notation.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use machine::CpuSet;
 use report::CpusReport;
+use root::{Failure, Status};
 use session::Session;
 use session::isolation;
+use terminal::Screen;
 
 /// Arguments of `cpus`.
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let machine = session.machine();
@@ -40,8 +41,8 @@ fn is_script(expression: &str) -> bool {
 }
 
 #[cfg(not(feature = "compat"))]
-fn of_script(_script: &str) -> Result<CpuSet, CommandError> {
-    Err(CommandError::usage(
+fn of_script(_script: &str) -> Result<CpuSet, Failure> {
+    Err(Failure::usage(
         "scripts of bitcalc are not understood",
         "this quietcore was built without the feature `compat`",
         "write a list such as 2-3,7, or a mask",
@@ -49,10 +50,10 @@ fn of_script(_script: &str) -> Result<CpuSet, CommandError> {
 }
 
 #[cfg(feature = "compat")]
-fn of_script(script: &str) -> Result<CpuSet, CommandError> {
+fn of_script(script: &str) -> Result<CpuSet, Failure> {
     use compat::bitcalc;
     bitcalc::evaluate(script).and_then(|bits| bitcalc::cpus(&bits)).map_err(|why| {
-        CommandError::usage(
+        Failure::usage(
             "the script cannot be used",
             report::safe(&why),
             "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",

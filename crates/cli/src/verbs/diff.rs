@@ -1,15 +1,14 @@
 //! `diff`: shows what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
-use crate::{CommandError, Screen, Status};
 use machine::settings;
 use plan::diff::Reading;
 use report::Length;
-use root::Origin;
+use root::{Failure, Origin, Status};
 use session::Session;
 use session::isolation::cpus;
 use std::path::PathBuf;
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 
 /// Arguments of `diff`.
 #[derive(clap::Args)]
@@ -26,7 +25,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let before = reading(&captured(session, &args.before)?);
     let after = match &args.after {
         Some(path) => reading(&captured(session, path)?),

@@ -1,19 +1,18 @@
 //! `explain`: explains a word, or checks a boot line.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
 use plan::lint::{Facts, Outcome, Verdict, assigned, lint, lint_assuming};
 use report::explain::{
     EXPLAIN_SCHEMA, Entry, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
 };
-use root::Root;
+use root::{Failure, Root, Status};
 use serde::Serialize;
 use session::Session;
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `explain`.
 #[derive(clap::Args)]
@@ -43,7 +42,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     if let Some(line) = &args.cmdline {
         return judge(args, session, line.as_deref(), screen);
     }
@@ -60,14 +59,14 @@ struct Meaning<'a> {
     entries: &'a [Entry],
 }
 
-fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let entries = explain(word, &Here::new(session)).map_err(|near| {
         let next = if near.0.is_empty() {
             "`quietcore explain --list` shows every word".to_owned()
         } else {
             format!("did you mean {}? `quietcore explain --list` shows every word", near.0.join(", "))
         };
-        CommandError::usage(
+        Failure::usage(
             format!("`{}` cannot be explained", report::safe(word)),
             "it is no knob, file, kernel thread, counter, interrupt, boot parameter, error, call or finding that quietcore knows",
             next,
@@ -129,7 +128,7 @@ struct Contents {
     words: Vec<String>,
 }
 
-fn contents(screen: &mut Screen) -> Result<Status, CommandError> {
+fn contents(screen: &mut Screen) -> Result<Status, Failure> {
     screen.text(&contents_text(screen.style()));
     screen.json(&Contents {
         schema: EXPLAIN_SCHEMA,
@@ -138,12 +137,7 @@ fn contents(screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-fn judge(
-    args: &Args,
-    session: &Session,
-    line: Option<&str>,
-    screen: &mut Screen,
-) -> Result<Status, CommandError> {
+fn judge(args: &Args, session: &Session, line: Option<&str>, screen: &mut Screen) -> Result<Status, Failure> {
     // With --kernel alone, nothing is read from this machine.
     let opened = match (&args.kernel, &args.reading.root) {
         (Some(_), None) => None,
@@ -157,7 +151,7 @@ fn judge(
         (Some(line), _) => line.to_owned(),
         (None, Some(own)) => own.text.clone(),
         (None, None) => {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 "there is no boot line to judge",
                 "with --kernel nothing is taken from this machine, and a captured machine may lack /proc/cmdline",
                 "write it out: --cmdline 'isolcpus=2-3 nohz_full=2-3'",
@@ -232,22 +226,22 @@ impl Named {
 }
 
 /// Refuses a line that is longer than any kernel accepts.
-fn refuse_long(line: &str) -> Result<(), CommandError> {
+fn refuse_long(line: &str) -> Result<(), Failure> {
     if line.len() <= MOST_LINE {
         return Ok(());
     }
-    Err(CommandError::usage(
+    Err(Failure::usage(
         format!("this boot line has {} bytes", line.len()),
         format!("no kernel takes more than {MOST_LINE}"),
         "give it as it stands in /proc/cmdline",
     ))
 }
 
-fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> {
+fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, Failure> {
     let mut facts = machine.map(Facts::of_machine).unwrap_or_default();
     if let Some(release) = &args.kernel {
         let named = Facts::of_release(release).ok_or_else(|| {
-            CommandError::usage(
+            Failure::usage(
                 format!("`{}` is no kernel release", report::safe(release)),
                 "it does not begin with two numbers",
                 "write it as uname -r does: 6.12, or 5.10.0-35-rt-amd64",
@@ -266,14 +260,14 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> 
     }
     if let Some(list) = &args.cpus {
         let possible = CpuSet::parse_list(list).map_err(|error| {
-            CommandError::usage(
+            Failure::usage(
                 "the CPUs cannot be used",
                 error.to_string(),
                 "write a list such as 0-63",
             )
         })?;
         if possible.is_empty() {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 "the CPUs cannot be used",
                 "the list is empty",
                 "write a list such as 0-63",
@@ -292,9 +286,9 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> 
     Ok(facts)
 }
 
-fn configuration(path: &Path) -> Result<std::collections::BTreeMap<String, String>, CommandError> {
+fn configuration(path: &Path) -> Result<std::collections::BTreeMap<String, String>, Failure> {
     let text = root::input::text(path).map_err(|error| {
-        CommandError::usage(
+        Failure::usage(
             "the configuration cannot be read",
             error.to_string(),
             "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
@@ -302,7 +296,7 @@ fn configuration(path: &Path) -> Result<std::collections::BTreeMap<String, Strin
     })?;
     let options = machine::kernel::parse_config(&text);
     if options.is_empty() {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             format!("`{}` is no kernel configuration", path.display()),
             "it has no line such as CONFIG_SMP=y",
             "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",

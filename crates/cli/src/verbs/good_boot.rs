@@ -1,9 +1,10 @@
 //! `good-boot` (internal): waits, then removes the record of the boot attempt, because the machine stayed up.
 
-use crate::{CommandError, Screen, Status};
 use apply::{Host, Lasting, boot_attempt, guard};
+use root::{Failure, Status};
 use session::Session;
 use std::time::Duration;
+use terminal::Screen;
 
 /// Arguments of `good-boot`.
 #[derive(clap::Args)]
@@ -17,7 +18,7 @@ pub struct Args {
 ///
 /// # Errors
 /// The record cannot be removed. It stays, and the next boot applies nothing.
-pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, Failure> {
     // Stopping the unit must not end the wait, because the machine keeps running.
     guard::detach(&Host::new(session.writable()?.clone()));
     std::thread::sleep(args.after);

@@ -1,11 +1,12 @@
 //! `guard` (internal): the detached process that undoes everything when its parent dies or the time is up.
 
-use crate::{CommandError, Screen, Status};
 use apply::guard::{Watch, stand};
 use apply::{ApplyError, Host};
 use machine::CpuSet;
+use root::{Failure, Status};
 use session::Session;
 use std::time::Duration;
+use terminal::Screen;
 
 /// Arguments of `guard`.
 #[derive(clap::Args)]
@@ -25,10 +26,9 @@ pub struct Args {
 ///
 /// # Errors
 /// Errors of the undo.
-pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
-    let housekeeping = CpuSet::parse_list(&args.cpus).map_err(|error| {
-        CommandError::usage("guard", error.to_string(), "it is started by quietcore itself")
-    })?;
+pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, Failure> {
+    let housekeeping = CpuSet::parse_list(&args.cpus)
+        .map_err(|error| Failure::usage("guard", error.to_string(), "it is started by quietcore itself"))?;
     let watch = args.seconds.map_or(Watch::Parent, |seconds| {
         Watch::Deadline(Duration::from_secs(seconds))
     });

@@ -1,10 +1,11 @@
 //! `history`: shows what was done during this boot, and what is active.
 
-use crate::{CommandError, Screen, Status};
 use apply::resize::Resize;
 use apply::{Event, JournalState, Layer, LayerState};
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `history`.
 #[derive(clap::Args)]
@@ -43,7 +44,7 @@ struct Summary {
 ///
 /// # Errors
 /// No permission, or a journal that cannot be read.
-pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let (mut stopped, mut unreadable) = (None, Vec::new());
     let journals = match session.state()? {
         None => Vec::new(),
@@ -51,7 +52,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
             let boot_id = session.boot_id();
             let current = apply::Journal::open(&*state)?.map(|journal| journal.state(boot_id.as_deref()));
             let history = apply::history(&*state)?;
-            unreadable.extend(history.unreadable.into_iter().map(CommandError::from));
+            unreadable.extend(history.unreadable.into_iter().map(Failure::from));
             let histories = history.journals;
             let last = histories.len().saturating_sub(1);
             let mut journals = Vec::new();

@@ -1,12 +1,11 @@
 //! `inspect`: shows the hardware and the current isolation.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use report::{Part, View};
-use root::Origin;
+use root::{Failure, Origin, Status};
 use session::Session;
 use session::isolation::existing_cpus;
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -25,7 +24,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let root = session.root();

@@ -2,31 +2,30 @@
 
 mod break_args;
 mod claim;
-mod described;
 mod kernel_tracer;
+mod run_file;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::progress_bar::with_progress;
-use crate::result_file::ResultFile;
-use crate::{CommandError, Screen, Status};
 use break_args::BreakArgs;
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
+use experiment::ResultFile;
 use machine::nanoseconds;
 use machine::parse_duration;
 use machine::{CpuSet, Machine};
 use measure::{
-    Break, Claim, Environment, IdleStates, Kind, Level, Measurement, Method, Progress, Request,
-    SamplerPolicy, parse_policy,
+    Break, Claim, Environment, IdleStates, Level, Measurement, Method, Request, SamplerPolicy, parse_policy,
 };
 use report::Histograms;
+use root::{Failure, Status};
 use session::isolation::{default_cpus, existing_cpus};
 use session::{Session, cpuset_entry};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 use waking::Waking;
 
 /// Arguments of `measure`.
@@ -75,7 +74,32 @@ enum What {
         spinning: Spinning,
     },
     /// A whole run described in a file: samplers, loads, programs (also a configuration file of systress)
-    Run(described::Args),
+    Run(run_file::Args),
+}
+
+impl What {
+    /// Adds the options of the question to a request.
+    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), Failure> {
+        if let What::Latency { waking, .. } | What::All { waking, .. } = self {
+            waking.fill(request);
+        }
+        if let What::Noise { spinning, .. } | What::All { spinning, .. } = self {
+            spinning.fill(request)?;
+        }
+        if let What::Noise { policy, .. } = self {
+            request.each(|lane| policy.fill(lane));
+        }
+        Ok(())
+    }
+
+    /// The tracer of the kernel that measures, with its period or threshold.
+    fn tracer(&self) -> Option<(Method, Duration)> {
+        match self {
+            What::Latency { waking, method, .. } => method.map(|method| (method.into(), waking.interval())),
+            What::Noise { spinning, method, .. } => method.map(|method| (method.into(), spinning.threshold)),
+            What::All { .. } | What::Run(_) => None,
+        }
+    }
 }
 
 #[derive(clap::Args)]
@@ -93,7 +117,7 @@ struct Spinning {
 
 impl Spinning {
     /// Adds the options to a request, after checking that the file can be written.
-    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
+    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), Failure> {
         request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
         if let Some(path) = &self.gaps {
             root::output::check_named(path)?;
@@ -145,67 +169,46 @@ enum Idle {
     Leave,
 }
 
+/// Without the option, a refusal is a finding in the result.
+fn idle_states(idle: Option<Idle>) -> IdleStates {
+    match idle {
+        None => IdleStates::Hold,
+        Some(Idle::Hold) => IdleStates::Require,
+        Some(Idle::Leave) => IdleStates::Leave,
+    }
+}
+
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let (kind, shared) = match &args.what {
-        What::Run(args) => return described::run(args, session, screen),
-        What::Latency { shared, .. } => (Kind::Latency, shared),
-        What::Noise { shared, .. } => (Kind::Noise, shared),
-        What::All { shared, .. } => (Kind::All, shared),
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let (request, shared): (fn(_, _, _, _) -> _, _) = match &args.what {
+        What::Run(args) => return run_file::run(args, session, screen),
+        What::Latency { shared, .. } => (Request::latency, shared),
+        What::Noise { shared, .. } => (Request::noise, shared),
+        What::All { shared, .. } => (Request::all, shared),
     };
     // First, so that a path that cannot be written costs no time.
     let kept = shared.out.as_deref().map(ResultFile::at).transpose()?;
-    let root = session.root();
     let machine = session.machine();
     let cpus = chosen_cpus(shared, &machine, screen)?;
-    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let environment = Environment::of(&machine, session.root(), env!("CARGO_PKG_VERSION"));
     let stop = session::stop_flag();
-    let base = match kind {
-        Kind::Latency => Request::latency,
-        Kind::Noise => Request::noise,
-        Kind::All => Request::all,
-    };
-    let door = cpuset_entry::door(root, &machine, &cpus);
-    let join = |pid: u32| {
-        door.as_deref()
-            .map_or(Ok(()), |door| cpuset_entry::enter(session, door, pid))
-    };
-    let mut request = base(cpus, shared.duration, environment, stop);
-    match &args.what {
-        What::Run(_) => {}
-        What::Latency { waking, .. } => waking.fill(&mut request),
-        What::Noise { spinning, policy, .. } => {
-            spinning.fill(&mut request)?;
-            request.each(|lane| policy.fill(lane));
-        }
-        What::All { waking, spinning, .. } => {
-            waking.fill(&mut request);
-            spinning.fill(&mut request)?;
-        }
-    }
+    let door = cpuset_entry::door(session.root(), &machine, &cpus);
+    let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
+    let mut request: Request = request(cpus, shared.duration, environment, stop);
+    args.what.fill(&mut request)?;
     request.each(|lane| lane.claim = shared.claim);
-    let tracer: Option<(Method, Duration)> = match &args.what {
-        What::Latency { waking, method, .. } => method.map(|method| (method.into(), waking.interval())),
-        What::Noise { spinning, method, .. } => method.map(|method| (method.into(), spinning.threshold)),
-        _ => None,
-    };
+    let tracer = args.what.tracer();
     let trace = match shared.limit {
-        Some(_) if tracer.is_none() => {
-            let trace = shared.trace.trace(shared.out.as_deref());
-            let cpus = machine.topology.online.len();
-            trace.map(|trace| trace.prepare(session, cpus)).transpose()?
-        }
+        Some(_) if tracer.is_none() => shared.trace.trace(shared.out.as_deref()),
         _ => None,
     };
+    let cpus = machine.topology.online.len();
+    let trace = trace.map(|trace| trace.prepare(session, cpus)).transpose()?;
     request.break_at = shared.limit.map(|limit| Break {
         limit_ns: nanoseconds(limit),
         trip: trace.as_ref().and_then(|trace| trace.as_ref().ok()?.trip()),
     });
-    request.idle_states = match shared.idle {
-        None => IdleStates::Hold,
-        Some(Idle::Hold) => IdleStates::Require,
-        Some(Idle::Leave) => IdleStates::Leave,
-    };
+    request.idle_states = idle_states(shared.idle);
     if let Some(door) = &door {
         request.join = Some(&join);
         if screen.volume == Volume::Verbose {
@@ -218,21 +221,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
     };
     request.keep = kept.is_some().then_some(&keep);
-    let mut result = match tracer {
-        None => with_progress(screen, |progress| {
-            measure::run(&request, session.root(), progress)
-        })?,
-        Some((method, time)) => {
-            let mut instance = tracing::tracer::begin(session, method, &request, time)?;
-            let pipe = instance.file("trace_pipe");
-            let listen = |progress: &mut dyn FnMut(&Progress)| {
-                measure::method::listen(&request, method, &pipe, session.root(), progress)
-            };
-            let mut result = with_progress(screen, listen)?;
-            result.findings.extend(instance.end());
-            result
-        }
-    };
+    let mut result = sample(&request, tracer, session, screen)?;
     match trace {
         Some(Ok(trace)) => trace.end(session, &mut result),
         Some(Err(note)) => result.findings.push(note),
@@ -246,16 +235,41 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
     }
     if !result.complete && stop.load(Ordering::Relaxed) {
-        screen.note("interrupted: the result covers only the time until then\n");
+        screen.note(INTERRUPTED);
     }
-    let untrusted = result
-        .findings
-        .iter()
-        .any(|finding| finding.level == Level::Error);
-    Ok(match untrusted || result.broke.is_some() {
+    Ok(status(&result))
+}
+
+/// Measures with our samplers, or with a tracer of the kernel and its period or threshold.
+fn sample(
+    request: &Request,
+    tracer: Option<(Method, Duration)>,
+    session: &Session,
+    screen: &Screen,
+) -> Result<Measurement, Failure> {
+    let root = session.root();
+    let Some((method, time)) = tracer else {
+        return with_progress(screen, |progress| measure::run(request, root, progress));
+    };
+    let mut instance = tracing::tracer::begin(session, method, request, time)?;
+    let pipe = instance.file("trace_pipe");
+    let mut result = with_progress(screen, |progress| {
+        measure::method::listen(request, method, &pipe, root, progress)
+    })?;
+    result.findings.extend(instance.end());
+    Ok(result)
+}
+
+/// The note on a result that a signal has cut short.
+const INTERRUPTED: &str = "interrupted: the result covers only the time until then\n";
+
+/// The exit status of a result: a limit that was exceeded, or numbers that cannot be trusted, are a failure.
+fn status(result: &Measurement) -> Status {
+    let mut findings = result.findings.iter();
+    match result.broke.is_some() || findings.any(|finding| finding.level == Level::Error) {
         true => Status::Failed,
         false => Status::Done,
-    })
+    }
 }
 
 /// Prints a result.
@@ -278,7 +292,7 @@ fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
 }
 
 /// The CPUs of `--cpus`; otherwise the isolated CPUs, which an affinity mask would hide; otherwise one core.
-fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
+fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, Failure> {
     if let Some(expression) = &shared.cpus {
         return existing_cpus(expression, machine);
     }

@@ -1,14 +1,15 @@
 //! `move`: moves running tasks into a partition, or back to their original cgroups.
 
 use crate::placement::PlacementArgs;
-use crate::{CommandError, Screen, Status};
 use machine::CpuSet;
 use plan::Finding;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::comm_pattern::Glob;
 use session::task_move::{Direction, Fate, MoveOptions, MovedTask, Selection, Summary, move_tasks};
 use std::collections::{BTreeMap, BTreeSet};
+use terminal::Screen;
 
 /// Arguments of `move`.
 #[derive(clap::Args)]
@@ -62,7 +63,7 @@ struct SelectionArgs {
 ///
 /// # Errors
 /// No such partition, no matching task, or no permission.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let summary = move_tasks(session, &args.options())?;
     show(&summary, screen);
     Ok(summary.status())
@@ -139,13 +140,33 @@ fn show(summary: &Summary, screen: &mut Screen) {
     }
 }
 
+/// How many lines, and names in a line, are printed.
+const MOST: usize = 20;
+
+fn is_moved(line: &&MovedTask) -> bool {
+    matches!(line.fate, Fate::Moved | Fate::Would)
+}
+
 fn text(summary: &Summary) -> String {
-    const SHOWN: usize = 20;
+    let mut text = moved_text(summary) + &left_text(summary) + &total_text(summary);
+    let moved = summary.lines.iter().filter(is_moved);
+    let users: BTreeSet<&str> = moved.filter_map(|line| line.user.as_deref()).collect();
+    if summary.is_by_name && users.len() > 1 {
+        let users: Vec<&str> = users.into_iter().collect();
+        text.push_str(&format!(
+            "they belong to several users ({}); --user takes those of one\n",
+            report::safe(&users.join(", "))
+        ));
+    }
+    if summary.storm {
+        text.push_str("tasks kept appearing until the last pass; run it again\n");
+    }
+    text
+}
+
+fn moved_text(summary: &Summary) -> String {
     let mut text = String::new();
-    let mut reasons: BTreeMap<&str, Vec<&MovedTask>> = BTreeMap::new();
-    let moved = |line: &&MovedTask| matches!(line.fate, Fate::Moved | Fate::Would);
-    let count = summary.lines.iter().filter(moved).count();
-    for line in summary.lines.iter().filter(moved).take(SHOWN) {
+    for line in summary.lines.iter().filter(is_moved).take(MOST) {
         text.push_str(&format!(
             "{:>7} {:<16} {:<8} {} -> {}  CPU {} -> {}\n",
             line.tid,
@@ -157,38 +178,46 @@ fn text(summary: &Summary) -> String {
             list(line.cpus_after.as_ref()),
         ));
     }
-    if count > SHOWN {
-        text.push_str(&format!("        and {} more\n", count - SHOWN));
+    let count = summary.lines.iter().filter(is_moved).count();
+    if count > MOST {
+        text.push_str(&format!("        and {} more\n", count - MOST));
     }
+    text
+}
+
+/// The tasks that were left, by reason.
+fn left_text(summary: &Summary) -> String {
+    let mut reasons: BTreeMap<&str, Vec<&MovedTask>> = BTreeMap::new();
     for line in &summary.lines {
         if let (Fate::Left, Some(reason)) = (line.fate, &line.reason) {
             reasons.entry(reason).or_default().push(line);
         }
     }
+    let mut text = String::new();
     for (reason, lines) in reasons {
-        let shown: Vec<String> = lines
-            .iter()
-            .take(SHOWN)
+        let first = lines.iter().take(MOST);
+        let first: Vec<String> = first
             .map(|line| format!("{} ({})", line.tid, report::safe(&line.comm)))
             .collect();
-        let more = lines.len().saturating_sub(SHOWN);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let more = match lines.len().saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
         };
-        text.push_str(&format!("left: {}{more}: {reason}\n", shown.join(", ")));
+        text.push_str(&format!("left: {}{more}: {reason}\n", first.join(", ")));
     }
-    let processes: BTreeSet<u32> = summary.lines.iter().filter(moved).map(|line| line.pid).collect();
+    text
+}
+
+fn total_text(summary: &Summary) -> String {
+    let moved = || summary.lines.iter().filter(is_moved);
+    let processes: BTreeSet<u32> = moved().map(|line| line.pid).collect();
     let verb = if summary.dry_run { "would move" } else { "moved" };
     let place = match summary.out {
         false => format!("into {} (CPU {})", summary.partition, summary.cpus),
         true => format!("out of {}", summary.partition),
     };
-    text.push_str(&format!(
-        "{verb} {count} threads of {} processes {place}",
-        processes.len()
-    ));
+    let (threads, processes) = (moved().count(), processes.len());
+    let mut text = format!("{verb} {threads} threads of {processes} processes {place}");
     for (fate, word) in [
         (Fate::Already, "already there"),
         (Fate::Left, "left"),
@@ -200,22 +229,6 @@ fn text(summary: &Summary) -> String {
         }
     }
     text.push('\n');
-    let users: BTreeSet<&str> = summary
-        .lines
-        .iter()
-        .filter(moved)
-        .filter_map(|line| line.user.as_deref())
-        .collect();
-    if summary.is_by_name && users.len() > 1 {
-        let users: Vec<&str> = users.into_iter().collect();
-        text.push_str(&format!(
-            "they belong to several users ({}); --user takes those of one\n",
-            report::safe(&users.join(", "))
-        ));
-    }
-    if summary.storm {
-        text.push_str("tasks kept appearing until the last pass; run it again\n");
-    }
     text
 }
 

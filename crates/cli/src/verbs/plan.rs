@@ -1,15 +1,16 @@
 //! `plan`: prints every change that an isolation needs, before anything is done, as data or in formats of other tools.
 
 use crate::intent::Wanted;
+use crate::plans;
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status, plans};
 use clap::builder::PossibleValuesParser;
 use report::Length;
 use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, export_text};
 use root::output::NewFile;
+use root::{Failure, Status};
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::{Form, Volume};
+use terminal::{Form, Screen, Volume};
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
@@ -38,7 +39,7 @@ fn forms() -> PossibleValuesParser {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let root = session.root();
@@ -58,7 +59,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     let one = plans.pop().filter(|_| plans.is_empty());
     let (intent, plan) = one.ok_or_else(|| {
-        CommandError::usage(
+        Failure::usage(
             "one plan can be exported at a time",
             "the file does not declare exactly one partition",
             "name one with --partition NAME",
@@ -87,10 +88,10 @@ fn export(
     subject: &Subject,
     folder: Option<&Path>,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let files = (form.write)(subject).map_err(|unfit| {
         let what = format!("this plan cannot be exported as {}", form.name);
-        CommandError::new(Status::Unable, what, unfit.why, unfit.next)
+        Failure::new(Status::Unable, what, unfit.why, unfit.next)
     })?;
     let mut said = export_text(&files);
     if let Some(folder) = folder {
@@ -108,7 +109,7 @@ fn export(
     Ok(Status::Done)
 }
 
-fn write(paths: &[PathBuf], files: &[ExportedFile]) -> Result<(), CommandError> {
+fn write(paths: &[PathBuf], files: &[ExportedFile]) -> Result<(), Failure> {
     let new: Vec<NewFile> = paths
         .iter()
         .zip(files)
@@ -119,7 +120,7 @@ fn write(paths: &[PathBuf], files: &[ExportedFile]) -> Result<(), CommandError> 
         })
         .collect();
     root::output::write_new(&new).map_err(|error| match error.errno() {
-        Some(libc::EEXIST) => CommandError::new(
+        Some(libc::EEXIST) => Failure::new(
             Status::Conflict,
             "nothing was written",
             error.to_string(),

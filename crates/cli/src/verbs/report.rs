@@ -1,11 +1,11 @@
 //! `report`: prints a result of any measuring tool as text, as JSON, or in another tool's format.
 
 use crate::foreign::{WrittenAs, written_as};
-use crate::{CommandError, Screen, Status};
 use formats::Recording;
+use root::{Failure, Status};
 use session::{Session, read_recording};
 use std::path::PathBuf;
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `report`.
 #[derive(clap::Args)]
@@ -31,7 +31,7 @@ enum Written {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let recording = read_recording(&args.file)?;
     let name = args.file.display().to_string();
     let Some(format) = args.format else {
@@ -63,9 +63,9 @@ pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Statu
     Ok(Status::Done)
 }
 
-fn page(name: &str, recording: &Recording) -> Result<String, CommandError> {
+fn page(name: &str, recording: &Recording) -> Result<String, Failure> {
     let Some(own) = &recording.own else {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             format!("{} has no page", report::safe(name)),
             "a page is made of what quietcore itself measured",
             "leave out --as html, or take --as gnuplot for a drawing",

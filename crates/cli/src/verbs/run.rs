@@ -1,10 +1,11 @@
 //! `run`: starts a program in the partition.
 
 use crate::placement::PlacementArgs;
-use crate::{CommandError, Screen, Status};
+use root::{Failure, Status};
 use session::Session;
 use session::program_run::{RunOptions, run_program};
 use std::time::Duration;
+use terminal::Screen;
 
 /// Arguments of `run`.
 #[derive(clap::Args)]
@@ -46,7 +47,7 @@ pub struct Args {
 ///
 /// # Errors
 /// No such partition, a refused placement, or a program that cannot be started; all with status 125 to 127.
-pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, Failure> {
     run_program(
         session,
         &RunOptions {

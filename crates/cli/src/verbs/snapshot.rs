@@ -1,16 +1,15 @@
 //! `snapshot`: saves everything that the reading verbs need in one archive.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use boot::{Files, Reads, reads};
 use machine::capture::{Also, Keep, Summary, capture};
 use machine::cmdline::words;
-use root::Root;
 use root::state::{LIB_DIR, RUN_DIR};
+use root::{Failure, Root, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::Volume;
+use terminal::{Screen, Volume};
 
 /// Arguments of `snapshot`.
 #[derive(clap::Args)]
@@ -31,7 +30,7 @@ struct Document<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let root = session.root();

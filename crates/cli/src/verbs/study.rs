@@ -8,14 +8,14 @@ mod report;
 mod venue_args;
 mod which_knob;
 
-use crate::{CommandError, Screen, Status};
 use clap::{Subcommand, ValueEnum};
 use experiment::{Consent, Role, StudyFile, StudyPlan, StudyRun, repetition_text};
 use machine::duration_text;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::{Path, PathBuf};
-use terminal::Form;
+use terminal::{Form, Screen};
 use venue_args::VenueArgs;
 
 const EXAMPLES: &str = "A study file:\n  \
@@ -123,7 +123,7 @@ struct PlanReport<'a> {
 ///
 /// # Errors
 /// A study that is wrong or impossible here, a directory of another study, or a failed run.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
         What::Plan { file, venue } => show_written(session, StudyFile::read(file)?, file, venue, screen),
         What::Run {
@@ -156,7 +156,7 @@ fn consent(reboot: bool) -> Consent {
     if reboot { Consent::Given } else { Consent::Missing }
 }
 
-fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<Status, CommandError> {
+fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<Status, Failure> {
     let role = match role {
         RoleWord::Follow => Role::Follow,
         RoleWord::Conduct => Role::Conduct,
@@ -166,7 +166,7 @@ fn on_board(session: &Session, role: RoleWord, screen: &mut Screen) -> Result<St
     })
 }
 
-fn resume(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+fn resume(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let status = experiment::resume(session, &mut |outcome| outcome_view::show(outcome, screen))?;
     Ok(status.unwrap_or_else(|| {
         screen.text("No study is under way here.\n");
@@ -181,7 +181,7 @@ fn show_written(
     file: &Path,
     venue: &VenueArgs,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     show_plan(&experiment::plan(session, study, file, &venue.venue()?)?, screen);
     Ok(Status::Done)
 }

@@ -1,14 +1,15 @@
 //! `trace`: records and reads traces of any origin: `trace.dat` files and the text of ftrace.
 
-mod asked;
 mod longest_run;
 mod max_latency;
 mod record;
 mod report;
+mod span;
 
-use crate::{CommandError, Screen, Status};
 use clap::Subcommand;
+use root::{Failure, Status};
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `trace`.
 #[derive(clap::Args)]
@@ -30,7 +31,7 @@ enum What {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     match &args.what {
         What::Record(args) => record::run(args, session, screen),
         What::Report(args) => report::run(args, session, screen),

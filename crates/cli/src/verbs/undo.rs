@@ -2,15 +2,16 @@
 
 mod traces;
 
-use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
+use root::{Failure, Status};
 use serde::Serialize;
-use session::Session;
+use session::{ChangeLock, Session};
+use terminal::Screen;
 
 /// Arguments of `undo`.
 #[derive(clap::Args)]
@@ -53,19 +54,8 @@ struct Report<'a> {
 ///
 /// # Errors
 /// No permission, an unreadable journal, or another running quietcore.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let force = match (args.force, args.keep) {
-        (true, _) => Force::Restore,
-        (_, true) => Force::Keep,
-        _ => Force::No,
-    };
-    let which = match (&args.partition, args.all, args.to, args.at_boot) {
-        (Some(name), ..) => Which::Named(name),
-        (None, true, ..) => Which::All,
-        (None, _, Some(to), _) => Which::To(to),
-        (None, _, _, true) => Which::Because("boot"),
-        (None, false, None, false) => Which::Last,
-    };
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let (force, which) = (args.force(), args.which());
     // A study that restarts the machine was started last, whatever parts of it are active in this boot.
     let ends_study =
         matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(session), Ok(Some(_)));
@@ -89,36 +79,15 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         }
         return Ok(Status::Done);
     };
-    let boot_id = changing.session.boot_id();
     // A partial undo is useless, so a signal does not stop it: its waits are bounded.
     session::stop_flag();
-    // Programs in the partition also lose their latency limits on its CPUs.
-    let mut drift = changing.left.clone();
-    match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
-        Ok(changed) => drift.extend(changed),
-        // The partition is removed anyway.
-        Err(error) => session.warn_of_leftovers(error),
-    }
-    let mut undone = apply::undo(
-        &changing.host,
-        changing.state(),
-        boot_id.as_deref(),
-        which,
-        force,
-        "undo",
-    )?;
-    let left: Vec<String> = session
-        .in_force()
-        .iter()
-        .map(|intent| intent.name.to_string())
-        .collect();
-    undone.notes.extend(
-        undone
-            .taken
-            .iter()
-            .filter_map(|name| still_declared(session, name, args)),
-    );
-    undone.drift.append(&mut drift);
+    let mut undone = undo(session, &changing, which, force)?;
+    let left = session.in_force();
+    let left: Vec<String> = left.iter().map(|intent| intent.name.to_string()).collect();
+    let taken = undone.taken.iter();
+    undone
+        .notes
+        .extend(taken.filter_map(|name| still_declared(session, name, args)));
     let mut removed = Removed::default();
     if args.all {
         removed = traces::remove_all(session, &changing, force)?;
@@ -135,6 +104,42 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             false => Status::Conflict,
         },
     )
+}
+
+impl Args {
+    fn force(&self) -> Force {
+        match (self.force, self.keep) {
+            (true, _) => Force::Restore,
+            (_, true) => Force::Keep,
+            _ => Force::No,
+        }
+    }
+
+    fn which(&self) -> Which<'_> {
+        match (&self.partition, self.all, self.to, self.at_boot) {
+            (Some(name), ..) => Which::Named(name),
+            (None, true, ..) => Which::All,
+            (None, _, Some(to), _) => Which::To(to),
+            (None, _, _, true) => Which::Because("boot"),
+            (None, false, None, false) => Which::Last,
+        }
+    }
+}
+
+/// Frees the latency limits of the partitions, then undoes their changes.
+fn undo(session: &Session, changing: &ChangeLock, which: Which, force: Force) -> Result<Undone, Failure> {
+    // Programs in the partition also lose their latency limits on its CPUs.
+    let mut drift = changing.left.clone();
+    match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
+        Ok(changed) => drift.extend(changed),
+        // The partition is removed anyway.
+        Err(error) => session.warn_of_leftovers(error),
+    }
+    let boot_id = session.boot_id();
+    let state = changing.state();
+    let mut undone = apply::undo(&changing.host, state, boot_id.as_deref(), which, force, "undo")?;
+    undone.drift.append(&mut drift);
+    Ok(undone)
 }
 
 /// CPUs of the partitions that are undone; all of them where that is known only later.

@@ -2,26 +2,19 @@
 //!
 //! Sampling, checking and drawing run on housekeeping CPUs, never on a watched CPU.
 
-mod asked;
-mod checking;
 mod keyboard;
-mod live;
-mod once;
-mod playing;
-mod ran;
-mod recorded;
-mod sampling;
-mod scene;
-mod shown;
+mod screen_loop;
+mod sources;
 mod terminal;
 mod unit;
 
-use crate::{CommandError, Screen, Status};
-use ::terminal::Form;
+use ::terminal::{Form, Screen};
 use machine::parse_duration;
+use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
+use watch::metrics::Form as MetricsForm;
 
 /// Arguments of `watch`.
 #[derive(clap::Args)]
@@ -48,7 +41,7 @@ pub struct Args {
     /// No screen: what is counted and found now, once, as text for Prometheus; --for says how long effects are counted
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text",
         conflicts_with_all = ["play", "record", "every", "daemon"])]
-    metrics: Option<once::Written>,
+    metrics: Option<FormWord>,
     /// With --daemon: the log, one JSON object a line
     #[arg(
         long,
@@ -68,6 +61,18 @@ pub struct Args {
     remove_unit: bool,
 }
 
+/// The form on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FormWord {
+    /// The older text format, which the textfile collector takes
+    Text,
+    /// OpenMetrics 1.0.0
+    Openmetrics,
+}
+
+/// How long effects are counted for findings, without `--for`.
+const WINDOW: Duration = Duration::from_secs(1);
+
 fn every(text: &str) -> Result<Duration, String> {
     let time = parse_duration(text)?;
     match time {
@@ -83,7 +88,7 @@ fn every(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// No terminal, a recording that cannot be read or written, or something essential for `check` is missing.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     if args.install_unit {
         return unit::place(session, screen);
     }
@@ -91,7 +96,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         return unit::take_back(session, screen);
     }
     if screen.form == Form::Json {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "`watch` has no JSON of its own",
             "it draws, records, logs or gives metrics, each in a form that is fixed",
             "`quietcore check --json` says what is found; `quietcore watch --record FILE` and `--daemon --log FILE` write \
@@ -99,7 +104,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         ));
     }
     if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "a recording needs a file",
             "`-` is the name of none, and a recording goes on until somebody ends it",
             "name a file; `--record ./-` is one of that name",
@@ -113,13 +118,29 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         };
         return daemon::run(&options, session).map(|()| Status::Done);
     }
-    if let Some(written) = args.metrics {
-        return once::run(session, written, args, screen);
+    if let Some(form) = args.metrics {
+        return metrics(session, form, args, screen);
     }
     match (&args.play, terminal::refusal()) {
-        (Some(file), _) => playing::run(file, screen),
-        (None, None) => live::run(args, session, screen),
-        (None, Some(_)) if args.record.is_some() => live::record_only(session, args, screen),
+        (Some(file), _) => sources::play(file, screen),
+        (None, None) => sources::show_live(args, session, screen),
+        (None, Some(_)) if args.record.is_some() => sources::record_only(session, args, screen),
         (None, Some(refusal)) => Err(refusal),
     }
+}
+
+/// Prints the current counters and findings once, for use without a daemon: by hand, or by cron with the textfile collector.
+fn metrics(session: &Session, form: FormWord, args: &Args, screen: &mut Screen) -> Result<Status, Failure> {
+    let form = match form {
+        FormWord::Text => MetricsForm::Text,
+        FormWord::Openmetrics => MetricsForm::OpenMetrics,
+    };
+    let window = args.duration.unwrap_or(WINDOW);
+    screen.text(&daemon::metrics_text(
+        session,
+        args.cpus.as_deref(),
+        window,
+        form,
+    )?);
+    Ok(Status::Done)
 }

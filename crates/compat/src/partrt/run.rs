@@ -44,7 +44,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
     }
     match &place {
         Place::Partition(partition) => {
-            partition::join(&changing, root, &machine, partition, wanted.cpus.as_ref(), &[])?;
+            partition::join(&changing, &machine, partition, wanted.cpus.as_ref(), &[])?;
         }
         Place::Rest(_) => join_rest(&changing, &machine, wanted.cpus.as_ref())?,
     }
@@ -89,11 +89,9 @@ impl Wanted {
 /// Moves to where everything else runs: on v1 its cpuset; on v2 out of the partition that this process may be in,
 /// otherwise nowhere. The mask is the program's own, as with taskset.
 fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) -> Result<(), Failure> {
-    let session = changing.session;
-    let root = session.root();
     let to = names::way_out(changing, machine, std::process::id())?;
     if let Some(partition) = to {
-        partition::join(changing, root, machine, &partition, None, &[])?;
+        partition::join(changing, machine, &partition, None, &[])?;
     }
     let Some(cpus) = cpus else { return Ok(()) };
     root::sched::set_affinity(0, cpus.words()).map_err(|errno| {

@@ -1,10 +1,14 @@
 //! Hands the daemon's state to its metrics.
 
 use super::Daemon;
+use crate::observation::{examine_cpus, kept};
 use check::Intention;
-use session::seconds_now;
+use observe::Sample;
+use root::Failure;
+use session::{Session, seconds_now};
+use std::time::Duration;
 use watch::drift::Line;
-use watch::metrics::{self, Since, Wanted};
+use watch::metrics::{self, Form, Since, Totals, Wanted, exposition};
 
 /// Counters that only the metrics need.
 #[derive(Default)]
@@ -66,21 +70,31 @@ impl Daemon<'_> {
     }
 }
 
-/// The same for a single check: the start of a finding is then unknown.
-pub fn once(
-    machine: &machine::Machine,
-    intention: &Intention,
-    standing: Vec<watch::drift::OpenFinding>,
-) -> metrics::Known {
-    metrics::Known {
+/// The metrics of a single check, as text. Effects are counted for `window`; the start of a finding is unknown.
+///
+/// # Errors
+/// As `check`.
+pub fn metrics_text(
+    session: &Session,
+    cpus: Option<&str>,
+    window: Duration,
+    form: Form,
+) -> Result<String, Failure> {
+    let examination = examine_cpus(session, cpus, window)?;
+    let standing = examination.found.iter().map(kept).collect();
+    let known = metrics::Known {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: machine.kernel.release.clone().unwrap_or_default(),
-        isolated: wanted(intention),
-        said_by: intention.source.text().to_owned(),
+        kernel: examination.machine.kernel.release.clone().unwrap_or_default(),
+        isolated: wanted(&examination.intention),
+        said_by: examination.intention.source.text().to_owned(),
         level: Some(plan::Level::Info),
         ledger: watch::drift::Ledger { standing, more: 0 },
         since: Since::Unknown,
         checked_s: Some(seconds_now()),
         ..metrics::Known::default()
-    }
+    };
+    let mut totals = Totals::default();
+    let root = session.root();
+    totals.add(&Sample::take(root), observe::timeslices(root), &known.cpus());
+    Ok(exposition(form, &known, &totals, seconds_now()))
 }

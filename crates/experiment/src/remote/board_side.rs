@@ -45,7 +45,7 @@ const LOCK: &str = ".lock";
 /// # Errors
 /// It already runs, or its end could not be recorded.
 pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Failure> {
-    let stop = session::stop_flag();
+    session::stop_flag();
     // The end of the link must not end the study. If this process already leads a session, that is fine.
     let _ = rustix::process::setsid();
     let dir = own_dir()?;
@@ -54,7 +54,7 @@ pub fn conduct(session: &Session, show: &mut ShowOutcome) -> Result<Status, Fail
     let file = dir.join(STUDY);
     let outcome = StudyFile::read(&file).and_then(|study| {
         let foresee = || Forecast::of(session, study, &file);
-        carry_out(session, &dir.join(RESULTS), Consent::Missing, stop, show, foresee)
+        carry_out(session, &dir.join(RESULTS), Consent::Missing, show, foresee)
     });
     let ended = StudyEnd::of(outcome);
     let text = serde_json::to_vec(&ended).unwrap_or_default();

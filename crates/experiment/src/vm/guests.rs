@@ -7,9 +7,8 @@ use super::guest_session::{self, GuestEnd};
 use crate::forecast::Forecast;
 use crate::guest_task::{GuestMessage, Task};
 use crate::open_study::OpenStudy;
-use crate::runs::RunsEnd;
+use crate::runs::{RunsEnd, next_text};
 use guest::qemu::{self, Files};
-use machine::duration_text;
 use root::output::{self, Draft, Durability, Readers};
 use root::{Failure, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -210,14 +209,7 @@ impl Guest<'_> {
         self.open
             .session
             .note(&format!("{}: Linux {}, {line}\n", self.name(), kernel.release));
-        let initramfs = self.file("initramfs");
-        let task = Task {
-            cpus: self.open.forecast.cpus.to_string(),
-            runs: runs.iter().map(|place| [place.block, place.cell]).collect(),
-        };
-        let mut draft = Draft::create(&initramfs, Readers::Everybody)?;
-        draft.append(&archive(&self.bench.program, &task, &self.open.forecast.bytes))?;
-        draft.place(Durability::Cached)?;
+        let initramfs = self.write_initramfs(runs)?;
         let console = self.file("console");
         let files = Files {
             kernel: &kernel.path,
@@ -225,14 +217,10 @@ impl Guest<'_> {
             console: &console,
         };
         let arguments = qemu::start(self.bench.accelerator, self.bench.sizes, &files, &line);
-        let silence = study
-            .each
-            .saturating_add(study.cool_down)
-            .saturating_mul(3)
-            .saturating_add(self.bench.patience);
+        let one_run = study.each.saturating_add(study.cool_down);
+        let silence = one_run.saturating_mul(3).saturating_add(self.bench.patience);
         let started = Instant::now();
         let mut run_begun = Instant::now();
-        let all = schedule.order().len();
         let end = guest_session::boot(&arguments, &console, silence, self.open.stop, &mut |told| {
             match told {
                 GuestMessage::Up(up) => {
@@ -240,18 +228,11 @@ impl Guest<'_> {
                         return Err(other_machine(&why));
                     }
                     state.up.insert(self.sitting.boot);
-                    let took = started.elapsed();
-                    state.longest_boot = Some(state.longest_boot.map_or(took, |before| before.max(took)));
+                    state.longest_boot = state.longest_boot.max(Some(started.elapsed()));
                 }
                 GuestMessage::Begins(place) => {
                     run_begun = Instant::now();
-                    self.open.session.note(&format!(
-                        "[{}/{all}] {}, repetition {}; about {} left\n",
-                        schedule.done() + 1,
-                        study.cells.get(place.cell).map_or("", |cell| &cell.name),
-                        place.block + 1,
-                        duration_text(schedule.remaining())
-                    ));
+                    self.open.session.note(&next_text(study, schedule, place));
                 }
                 GuestMessage::Result(place, bytes) if runs.contains(&place) => {
                     self.open.directory.keep(place, &bytes)?;
@@ -270,6 +251,19 @@ impl Guest<'_> {
         });
         output::remove(&initramfs)?;
         end
+    }
+
+    /// Writes the archive with the program and its runs.
+    fn write_initramfs(&self, runs: &[Place]) -> Result<PathBuf, Failure> {
+        let path = self.file("initramfs");
+        let task = Task {
+            cpus: self.open.forecast.cpus.to_string(),
+            runs: runs.iter().map(|place| [place.block, place.cell]).collect(),
+        };
+        let mut draft = Draft::create(&path, Readers::Everybody)?;
+        draft.append(&archive(&self.bench.program, &task, &self.open.forecast.bytes))?;
+        draft.place(Durability::Cached)?;
+        Ok(path)
     }
 
     /// Why a guest is not what its boot requires.

@@ -17,20 +17,7 @@ const GAPS_IN_PASSING: usize = 40_000;
 /// The current result.
 pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measurement {
     let (job, request) = (collection.job, collection.request);
-    let mut notes = collection.notes.clone();
-    notes.extend(findings::about_end(moment, collection.stopped_after_ns));
-    notes.extend(findings::about_machine(
-        &request.environment,
-        request.kind(),
-        job.counter,
-    ));
-    notes.extend(findings::about_memory(
-        job.shared.control().locked.load(Ordering::Acquire),
-    ));
-    notes.extend(findings::about_idle(request.idle_states, collection.idle_refused));
-    notes.extend(findings::about_starvation(request));
-    notes.extend(collection.clocks.notes(job.lanes));
-    notes.extend(collection.facts.notes(&request.environment, job.counter));
+    let mut notes = run_notes(collection, moment);
     let activity = match moment {
         Moment::Passing => None,
         Moment::End => collection.counters.activity(&request.cpus()),
@@ -80,6 +67,22 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         programs: Vec::new(),
         complete: collection.complete && moment == Moment::End,
     }
+}
+
+/// Findings about the run as a whole.
+fn run_notes(collection: &Collection<'_>, moment: Moment) -> Vec<Note> {
+    let (job, request) = (collection.job, collection.request);
+    let environment = &request.environment;
+    let locked = job.shared.control().locked.load(Ordering::Acquire);
+    let mut notes = collection.notes.clone();
+    notes.extend(findings::about_end(moment, collection.stopped_after_ns));
+    notes.extend(findings::about_machine(environment, request.kind(), job.counter));
+    notes.extend(findings::about_memory(locked));
+    notes.extend(findings::about_idle(request.idle_states, collection.idle_refused));
+    notes.extend(findings::about_starvation(request));
+    notes.extend(collection.clocks.notes(job.lanes));
+    notes.extend(collection.facts.notes(environment, job.counter));
+    notes
 }
 
 /// Conditions under which this result does not represent the machine's normal operation.

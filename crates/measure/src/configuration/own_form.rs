@@ -151,24 +151,9 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         )
     })?;
     let written = |word: Spanned<String>| at(places, word);
-    let main = document.main.unwrap_or_default();
-    let cpu_load = match main.cpu_load.map(written) {
-        None => CpuLoad::Hidden,
-        Some(word) if word.value == "all" => CpuLoad::All,
-        Some(some) => CpuLoad::Of(some),
-    };
     let mut described = Configuration {
         form: Form::Own,
-        main: Main {
-            cpus: main.cpus.map(written),
-            refresh: main.refresh.map_or(Duration::from_secs(1), |time| time.0),
-            cpu_load,
-            memory: match main.memory {
-                MemoryWord::Pageable => Memory::Pageable,
-                MemoryWord::Locked => Memory::Locked,
-            },
-            format: "json".to_owned(),
-        },
+        main: main(places, document.main.unwrap_or_default()),
         samplers: Vec::new(),
         loads: Vec::new(),
         programs: Vec::new(),
@@ -197,22 +182,49 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         });
     }
     for (index, table) in document.program.into_iter().enumerate() {
-        let name = named(places, table.span().start, "program", index);
-        let table = table.into_inner();
-        described.programs.push(Program {
-            name: table.name.map_or(name, written),
-            command: command(places, table.command)?,
-            cpus: table.cpus.map(written),
-            policy: table.policy.map(written),
-            cgroup: table.cgroup.map(written),
-            output: table.output,
-            errors: table.errors,
-            after_success: table.after_success.into(),
-            after_failure: table.after_failure.into(),
-            lifetime: table.lifetime.map(|time| time.0),
-        });
+        described.programs.push(program(places, index, table)?);
     }
     Ok(described)
+}
+
+fn main(places: &Places, table: MainTable) -> Main {
+    let written = |word: Spanned<String>| at(places, word);
+    Main {
+        cpus: table.cpus.map(written),
+        refresh: table.refresh.map_or(Duration::from_secs(1), |time| time.0),
+        cpu_load: match table.cpu_load.map(written) {
+            None => CpuLoad::Hidden,
+            Some(word) if word.value == "all" => CpuLoad::All,
+            Some(some) => CpuLoad::Of(some),
+        },
+        memory: match table.memory {
+            MemoryWord::Pageable => Memory::Pageable,
+            MemoryWord::Locked => Memory::Locked,
+        },
+        format: "json".to_owned(),
+    }
+}
+
+fn program(
+    places: &Places,
+    index: usize,
+    table: Spanned<ProgramTable>,
+) -> Result<Program, ConfigurationError> {
+    let written = |word: Spanned<String>| at(places, word);
+    let name = named(places, table.span().start, "program", index);
+    let table = table.into_inner();
+    Ok(Program {
+        name: table.name.map_or(name, written),
+        command: command(places, table.command)?,
+        cpus: table.cpus.map(written),
+        policy: table.policy.map(written),
+        cgroup: table.cgroup.map(written),
+        output: table.output,
+        errors: table.errors,
+        after_success: table.after_success.into(),
+        after_failure: table.after_failure.into(),
+        lifetime: table.lifetime.map(|time| time.0),
+    })
 }
 
 /// `usual` is the default question.

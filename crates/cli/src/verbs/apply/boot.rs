@@ -1,21 +1,22 @@
 //! `apply --at-boot`: runs from the boot unit. In doubt it does nothing rather than lock a user out.
 
 use super::{Args, many};
-use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
 use plan::declared::{ComesBack, PATH};
+use root::{Failure, Status};
 use serde_json::json;
 use session::Session;
 use session::declared;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use terminal::Screen;
 
 /// Runs the command.
 ///
 /// # Errors
 /// As `apply`; if the attempt cannot be recorded on the disk, nothing is tried.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
     let boot_id = root.value("/proc/sys/kernel/random/boot_id")?;
@@ -23,7 +24,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         id: boot_id.as_deref(),
         line: &boot_line,
     };
-    let read = || -> Result<_, CommandError> {
+    let read = || -> Result<_, Failure> {
         let mut file = declared::read(session, args.config.as_deref())?;
         if let Some(file) = &mut file {
             file.keep(|one| one.comes_back == ComesBack::AtBoot);
@@ -61,7 +62,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 /// Records in the journal of the boot line which of its words this boot has. An error in that journal does not prevent the
 /// run-time part.
-fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), CommandError> {
+fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), Failure> {
     if session.lasting_state()?.is_none() {
         return Ok(());
     }
@@ -80,7 +81,7 @@ fn skipped(why: &str, screen: &mut Screen) -> Status {
     Status::Done
 }
 
-fn not_good(note: Option<Attempt>) -> CommandError {
+fn not_good(note: Option<Attempt>) -> Failure {
     let when = note.map_or_else(
         || "there is a note of an attempt that cannot be read".to_owned(),
         |note| {
@@ -90,7 +91,7 @@ fn not_good(note: Option<Attempt>) -> CommandError {
             )
         },
     );
-    CommandError::new(
+    Failure::new(
         Status::Conflict,
         "nothing is isolated in this boot",
         when,
@@ -101,7 +102,7 @@ fn not_good(note: Option<Attempt>) -> CommandError {
 
 /// Starts the process that removes the record once the machine has stayed up. If the process is killed the record stays,
 /// which is safe.
-fn wait_for_good(time: Duration) -> Result<(), CommandError> {
+fn wait_for_good(time: Duration) -> Result<(), Failure> {
     let seconds = time.as_secs_f64().to_string();
     Command::new("/proc/self/exe")
         .args(["good-boot", "--after", &seconds])
@@ -111,7 +112,7 @@ fn wait_for_good(time: Duration) -> Result<(), CommandError> {
         .spawn()
         .map(|_| ())
         .map_err(|error| {
-            CommandError::new(
+            Failure::new(
                 Status::Unable,
                 "nobody could wait for a good boot",
                 error.to_string(),

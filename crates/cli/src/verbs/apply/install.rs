@@ -1,12 +1,12 @@
 //! `apply --install-unit`: installs the files and links that recreate the declared partitions at boot; runs no other program.
 
-use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::installed::{Placed, install};
-use root::{Kind, Root, Standing};
+use root::{Failure, Kind, Root, Standing, Status};
 use serde_json::json;
 use session::Session;
 use session::boot_service::{program, reload_systemd, with_program};
+use terminal::Screen;
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/quietcore.service");
 const SCRIPT: &str = include_str!("../../../../../packaging/init.d/quietcore");
@@ -25,7 +25,7 @@ pub enum Init {
 ///
 /// # Errors
 /// A machine with neither, a program that cannot be started at boot, or a write error.
-pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     let init = match named {
         Some(init) => init,
@@ -42,7 +42,7 @@ pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Resul
     Ok(Status::Done)
 }
 
-fn found(root: &Root) -> Result<Init, CommandError> {
+fn found(root: &Root) -> Result<Init, Failure> {
     let is_dir = |path| matches!(root.kind(path), Ok(Some(Kind::Dir)));
     if is_dir("/run/systemd/system") {
         return Ok(Init::Systemd);
@@ -50,7 +50,7 @@ fn found(root: &Root) -> Result<Init, CommandError> {
     if is_dir("/etc/init.d") {
         return Ok(Init::Scripts);
     }
-    Err(CommandError::new(
+    Err(Failure::new(
         Status::Unable,
         "it is not clear what starts services here",
         "neither systemd runs nor is there a directory /etc/init.d",

@@ -1,16 +1,18 @@
 //! `apply` without arguments: applies every declared partition and reports each separately.
 
-use super::foreseen::Foreseen;
-use super::{Args, Because, Brought, Room, bring};
-use crate::{CommandError, Screen, Status, plans};
+use super::planned_declaration::PlannedDeclaration;
+use super::{AppliedPartition, Args, Because, Room, bring};
+use crate::plans;
 use machine::CpuSet;
 use plan::Finding;
 use report::Length;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::declared::DeclaredFile;
 use session::entries::EntryJson;
 use std::time::Duration;
+use terminal::Screen;
 use verify::boot_verdict::{boot_findings, boot_status};
 
 /// JSON of `apply` for a declaration file.
@@ -44,7 +46,7 @@ pub fn run(
     file: &DeclaredFile,
     args: &Args,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let root = session.root();
     if args.dry_run {
         let machine = session.machine().for_plan(root);
@@ -65,7 +67,7 @@ pub fn bring_all(
     reason: &'static str,
     limit: Option<Duration>,
     screen: &mut Screen,
-) -> Result<Status, CommandError> {
+) -> Result<Status, Failure> {
     let root = session.root();
     let machine = session.machine().for_plan(root);
     // Errors of the file itself are found before the first write.
@@ -87,10 +89,10 @@ pub fn bring_all(
         limit,
         room: Room::Beside,
     };
-    let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
+    let mut all: Vec<Result<AppliedPartition, Failure>> = Vec::new();
     for declaration in &file.declarations {
-        let foreseen = Foreseen::read(session, declaration, &reserved);
-        let brought = foreseen.and_then(|foreseen| bring(&changing, foreseen, &because));
+        let planned = PlannedDeclaration::read(session, declaration, &reserved);
+        let brought = planned.and_then(|planned| bring(&changing, planned, &because));
         match &brought {
             Ok(brought) => screen.text(&format!(
                 "{}:\n{}",
@@ -104,24 +106,27 @@ pub fn bring_all(
     // After the run-time part, so that one call reports everything that is declared.
     let told = boot_findings(session, file)?;
     screen.text(&report::findings_text(&told, screen.style()));
-    let mut status = Status::Done;
-    for brought in &all {
-        let this = match brought {
-            Ok(brought) => brought.status(),
-            Err(error) => screen.error(error),
-        };
-        if status == Status::Done {
-            status = this;
-        }
-    }
-    if status == Status::Done {
-        status = boot_status(&told);
-    }
+    let mut statuses: Vec<Status> = all.iter().map(|one| status(one, screen)).collect();
+    statuses.push(boot_status(&told));
     report(file, &all, &told, screen);
-    Ok(status)
+    let failed = statuses.into_iter().find(|status| *status != Status::Done);
+    Ok(failed.unwrap_or(Status::Done))
 }
 
-fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], told: &[Finding], screen: &mut Screen) {
+/// The status of one partition. An error is printed.
+fn status(applied: &Result<AppliedPartition, Failure>, screen: &mut Screen) -> Status {
+    match applied {
+        Ok(applied) => applied.status(),
+        Err(error) => screen.error(error),
+    }
+}
+
+fn report(
+    file: &DeclaredFile,
+    all: &[Result<AppliedPartition, Failure>],
+    told: &[Finding],
+    screen: &mut Screen,
+) {
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {

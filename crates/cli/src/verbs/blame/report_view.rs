@@ -1,10 +1,10 @@
 //! Prints the report of `blame`: as JSON or as text, in files, with remarks about missing data.
 
 use super::Args;
-use crate::{CommandError, Screen, Status};
 use investigate::{BlameReport, EndReason, ExitReason, TraceClock, WatchedProgram, note_text};
 use report::Rows;
-use terminal::Form;
+use root::{Failure, Status};
+use terminal::{Form, Screen};
 use tracing::ipi_senders::SendersReport;
 
 /// Maximum rows per CPU without `--all`.
@@ -14,7 +14,7 @@ const SHOWN: usize = 12;
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), CommandError> {
+pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<(), Failure> {
     write(args, report)?;
     match screen.form {
         Form::Json => screen.json(report),
@@ -43,7 +43,7 @@ pub fn show(args: &Args, report: &BlameReport, screen: &mut Screen) -> Result<()
 }
 
 /// Writes the files of `--gaps` and `--html`.
-fn write(args: &Args, report: &BlameReport) -> Result<(), CommandError> {
+fn write(args: &Args, report: &BlameReport) -> Result<(), Failure> {
     if let Some(path) = &args.gaps {
         let gaps = report::blame_gaps(&report.answer, report.clock.shown());
         root::output::write(path, gaps.as_bytes())?;

@@ -1,9 +1,9 @@
 //! Shows a change of boot files: before it is made, and its result.
 
-use crate::Screen;
 use boot::{Edit, Loader, Run, Work, diff};
 use serde::Serialize;
 use session::ChangeLock;
+use terminal::Screen;
 
 /// How much of a change is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

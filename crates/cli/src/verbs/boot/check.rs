@@ -1,15 +1,15 @@
 //! `boot check`: for each parameter, whether it reached the kernel, was understood, and works.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use boot::{Files, tuned};
 use machine::{CpuSet, parse_duration};
 use plan::boot_check::{Agreement, Answer, BootVerdict, Checked, Outcome, Truth};
-use root::Origin;
+use root::{Failure, Origin, Status};
 use serde::Serialize;
 use session::Session;
 use session::boot_files::BootScene;
 use std::time::Duration;
+use terminal::Screen;
 use verify::boot_verdict::{BootExamination, examine_boot};
 use verify::counting::{self, Counted};
 
@@ -41,7 +41,7 @@ struct Report<'a> {
 ///
 /// # Errors
 /// A captured machine that cannot be opened, or a journal or declaration file that cannot be parsed.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let is_live = session.root().origin() == Origin::Live;

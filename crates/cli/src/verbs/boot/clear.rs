@@ -2,11 +2,12 @@
 
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
-use crate::{CommandError, Screen, Status};
+use root::{Failure, Status};
 use session::Session;
 use session::boot_files::carry;
 use session::boot_files::clearing::{Clearing, all_work, change};
 use session::boot_files::declaration::still_declared;
+use terminal::Screen;
 
 /// Arguments of `boot clear`.
 #[derive(clap::Args)]
@@ -19,7 +20,7 @@ pub struct Args {
 ///
 /// # Errors
 /// Files that cannot be written, or words that cannot be removed.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
     let (scene, changing) = args.target.begin(session)?;

@@ -2,12 +2,13 @@
 
 use super::change_view::{ChangeView, Mode};
 use super::nothing_to_confirm;
-use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_line::{BootChange, note_state};
 use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
+use root::{Failure, Status};
 use session::Session;
 use session::boot_files::{BootScene, carry, lock_boot_files};
+use terminal::Screen;
 
 /// Arguments of `boot confirm`.
 #[derive(clap::Args)]
@@ -17,7 +18,7 @@ pub struct Args {}
 ///
 /// # Errors
 /// No trial, a boot other than the trial, or files that cannot be written.
-pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let held = lock_boot_files(session)?;
     let scene = BootScene::read(session)?;
     let Some(tried) = scene.kept.trial.clone() else {

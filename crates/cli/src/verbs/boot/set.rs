@@ -3,17 +3,17 @@
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
 use super::words::Wanted;
-use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use boot::{Files, Kept, Need, set, tuned};
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
-use root::Origin;
+use root::{Failure, Origin, Status};
 use session::Session;
 use session::boot_files::carry;
 use session::boot_files::declaration::covered;
 use session::declaration_draft::DeclarationDraft;
 use session::declared;
+use terminal::Screen;
 
 /// Arguments of `boot set`.
 #[derive(clap::Args)]
@@ -38,7 +38,7 @@ pub struct Args {
 ///
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
     let (scene, changing) = args.target.begin(session)?;
@@ -99,7 +99,7 @@ enum Tie {
 }
 
 impl Tie {
-    fn of(session: &Session, args: &Args, words: &[String]) -> Result<Tie, CommandError> {
+    fn of(session: &Session, args: &Args, words: &[String]) -> Result<Tie, Failure> {
         let root = session.root();
         let file = declared::read(session, None)?;
         let machine = session.machine();
@@ -115,7 +115,7 @@ impl Tie {
             return Ok(Tie::Left(unsaid));
         }
         if covered.is_empty() {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 format!("{PATH} declares no partition whose CPUs this line isolates"),
                 "--save says `boot = true` for such a partition",
                 "declare it with `quietcore apply --cpus LIST --save`, or leave --save out",

@@ -1,12 +1,13 @@
 //! `boot show`: shows the loader, its entries, our changes, and the running boot line.
 
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status};
 use apply::boot_line::Noted;
 use boot::{BootState, Entry, Files, Found, Line, Ours, contradiction, find, other_way, state_after, tuned};
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use session::boot_files::BootScene;
+use terminal::Screen;
 
 /// Arguments of `boot show`.
 #[derive(clap::Args)]
@@ -64,10 +65,10 @@ struct LineJson {
     paths: Vec<String>,
     text: Option<String>,
     #[serde(serialize_with = "as_lines")]
-    error: Option<CommandError>,
+    error: Option<Failure>,
 }
 
-fn as_lines<S: serde::Serializer>(error: &Option<CommandError>, to: S) -> Result<S::Ok, S::Error> {
+fn as_lines<S: serde::Serializer>(error: &Option<Failure>, to: S) -> Result<S::Ok, S::Error> {
     error.as_ref().map(ToString::to_string).serialize(to)
 }
 
@@ -83,7 +84,7 @@ struct OursJson {
 ///
 /// # Errors
 /// A captured machine that cannot be opened, or a journal that cannot be parsed.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.reading.open(session)?;
     let session: &Session = &opened;
     let scene = BootScene::read(session)?;
@@ -143,7 +144,7 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
         LineJson {
             name: line.name.clone(),
             paths,
-            error: text.as_ref().err().map(CommandError::from),
+            error: text.as_ref().err().map(Failure::from),
             text: text.ok(),
         }
     };
@@ -196,9 +197,10 @@ fn line_text(line: &LineJson) -> String {
         true => "the line".to_owned(),
         false => format!("line of {} ({paths})", line.name),
     };
-    let error = line.error.as_ref().map(|CommandError { what, why, next, .. }| {
-        format!("    {what}\n    why: {why}\n    next: {next}\n")
-    });
+    let error = line
+        .error
+        .as_ref()
+        .map(|Failure { what, why, next, .. }| format!("    {what}\n    why: {why}\n    next: {next}\n"));
     format!("  {what}: not known\n{}", error.unwrap_or_default())
 }
 

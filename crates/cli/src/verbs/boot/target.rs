@@ -1,8 +1,7 @@
 //! Shared start of all verbs that change boot files: the machine, dry run or not, and the lock.
 
-use crate::CommandError;
 use crate::reading::Reading;
-use root::Origin;
+use root::{Failure, Origin};
 use session::boot_files::{BootScene, lock_boot_files};
 use session::{ChangeLock, Session};
 
@@ -25,12 +24,12 @@ impl Target {
     pub fn begin<'s>(
         &self,
         session: &'s Session,
-    ) -> Result<(BootScene<'s>, Option<ChangeLock<'s>>), CommandError> {
+    ) -> Result<(BootScene<'s>, Option<ChangeLock<'s>>), Failure> {
         let changing = match (self.dry_run, session.root().origin()) {
             (true, _) => None,
             (false, Origin::Live) => Some(lock_boot_files(session)?),
             (false, Origin::Captured) => {
-                return Err(CommandError::usage(
+                return Err(Failure::usage(
                     "a captured machine is not changed",
                     "its files are a copy",
                     "add --dry-run to see what would be done",

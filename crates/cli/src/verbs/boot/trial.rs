@@ -3,11 +3,12 @@
 use super::change_view::{ChangeView, Mode};
 use super::target::Target;
 use super::words::Wanted;
-use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
+use root::{Failure, Status};
 use session::Session;
 use session::boot_files::carry;
+use terminal::Screen;
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
 ///
 /// # Errors
 /// An unsupported loader, invalid words, or files that cannot be written.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let opened = args.target.reading.open(session)?;
     let session: &Session = &opened;
     let (scene, changing) = args.target.begin(session)?;
@@ -43,30 +44,19 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
-    let (mut once, mut next) = (
-        None,
-        "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.",
-    );
-    // The words that one of the loader's entries must have afterwards.
-    let mut listed = Some(vec![MARK.to_owned()]);
-    match how {
-        Chosen::By(run) => {
-            work.notes.push(format!("the entry is chosen by: {}", run.text()));
-            once = Some(Once::Tool(run));
-        }
-        Chosen::OneShot(entry) => {
-            work.notes.push(format!("LoaderEntryOneShot becomes {entry}"));
-            once = Some(Once::Entry(entry));
-        }
-        Chosen::Reboot(argument) => {
-            // The firmware of a Raspberry Pi has no entries besides its single line.
-            listed = None;
-            work.notes.push(format!(
-                "the firmware takes the entry when the machine is restarted with: reboot '{argument}'"
-            ));
-            next = "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.";
-        }
-    }
+    let (note, once) = selection(how);
+    work.notes.push(note);
+    // The firmware of a Raspberry Pi has no entries besides its single line. Elsewhere one of them has our mark afterwards.
+    let (listed, next) = match &once {
+        Some(_) => (
+            Some(vec![MARK.to_owned()]),
+            "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.",
+        ),
+        None => (
+            None,
+            "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.",
+        ),
+    };
     let shown = ChangeView {
         verb: "trial",
         loader,
@@ -90,4 +80,22 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     shown.done(Some(next), screen);
     Ok(Status::Done)
+}
+
+/// How the entry is selected for the next boot: a note, and what does it; nothing where the firmware does it by itself.
+fn selection(chosen: Chosen) -> (String, Option<Once>) {
+    match chosen {
+        Chosen::By(run) => (
+            format!("the entry is chosen by: {}", run.text()),
+            Some(Once::Tool(run)),
+        ),
+        Chosen::OneShot(entry) => (
+            format!("LoaderEntryOneShot becomes {entry}"),
+            Some(Once::Entry(entry)),
+        ),
+        Chosen::Reboot(argument) => (
+            format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"),
+            None,
+        ),
+    }
 }

@@ -1,12 +1,12 @@
 //! Selects the words for the boot line: from CPUs and a profile for the machine's kernel, from the declarations, or as given
 //! by the user.
 
-use crate::CommandError;
 use crate::intent::ProfileWord;
 use boot::{Files, Loader, Ours, former_line, on_line};
 use machine::cmdline::words;
 use plan::lint::{Facts, lint};
 use plan::{Level, Profile};
+use root::Failure;
 use session::Session;
 use session::boot_files::words::OnLine;
 use session::boot_files::words::{Beside, ChosenWords, for_cpus};
@@ -43,7 +43,7 @@ impl Wanted {
         session: &Session,
         loader: &'static Loader,
         ours: Option<&Ours>,
-    ) -> Result<ChosenWords, CommandError> {
+    ) -> Result<ChosenWords, Failure> {
         let root = session.root();
         let machine = session.machine();
         let facts = Facts::of_machine(&machine);
@@ -71,7 +71,7 @@ impl Wanted {
             }
         };
         if chosen.words.is_empty() {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 "there are no words for the boot line",
                 chosen
                     .notes

@@ -3,12 +3,13 @@
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::venue_args::VenueArgs;
 use super::{consent, outcome_view, show_written};
-use crate::{CommandError, Screen, Status};
 use ::study::What;
 use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
 use clap::ValueEnum;
 use experiment::{StudyFile, StudyRun};
+use root::{Failure, Status};
 use session::Session;
+use terminal::Screen;
 
 /// Arguments of `study isolcpus-vs-cpuset`.
 #[derive(clap::Args)]
@@ -90,7 +91,7 @@ enum Model {
 ///
 /// # Errors
 /// As `study run`.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let experiment = args.options.experiment(&Measured {
         what: What::Latency,
         cpus: &args.cpus,
@@ -116,7 +117,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     })
 }
 
-fn levels(args: &Args) -> Result<Levels, CommandError> {
+fn levels(args: &Args) -> Result<Levels, Failure> {
     let isolation = |how: &How| match how {
         How::None => Isolation::None,
         How::Isolcpus => Isolation::Isolcpus,
@@ -136,7 +137,7 @@ fn levels(args: &Args) -> Result<Levels, CommandError> {
         .map(str::to_owned)
         .collect();
     if !preemptions.is_empty() && preemptions.len() < args.preemption.len() {
-        return Err(CommandError::usage(
+        return Err(Failure::usage(
             "as-it-is stands beside other models of preemption",
             "which of them the kernel has is not known before it runs",
             "name the models, or as-it-is alone",

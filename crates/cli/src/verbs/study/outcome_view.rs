@@ -2,7 +2,6 @@
 
 mod knob_answer;
 
-use crate::Screen;
 use compare::Compared;
 use experiment::Outcome;
 use formats::Recording;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use study::{Axis, Cell, Study};
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]

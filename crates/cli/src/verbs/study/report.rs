@@ -1,11 +1,12 @@
 //! `study report`: prints what the results in a directory show, on the screen or in another format.
 
 use super::outcome_view;
-use crate::{CommandError, Screen, Status};
 use ::report::{STUDY_FORMS, StudyForm};
 use experiment::{Directory, Outcome};
+use root::{Failure, Status};
 use session::Session;
 use std::path::PathBuf;
+use terminal::Screen;
 
 /// Arguments of `study report`.
 #[derive(clap::Args)]
@@ -28,7 +29,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A directory of another study, one without a result, or a file that cannot be written: reported before anything is read.
-pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     for path in args.html.iter().chain(&args.out) {
         root::output::check(path)?;
     }

@@ -1,10 +1,10 @@
 //! Options for where a study runs: on this machine, in virtual machines, or on another machine.
 
-use crate::CommandError;
 use clap::ValueEnum;
 use experiment::{BoardFiles, BoardOptions, Venue, VmOptions};
 use guest::qemu::MOST_CPUS;
 use machine::parse_duration;
+use root::Failure;
 use std::path::PathBuf;
 use std::time::Duration;
 use study::board::check_host;
@@ -49,7 +49,7 @@ impl VenueArgs {
     ///
     /// # Errors
     /// Options of virtual machines, or of another machine, for a study that does not run there.
-    pub fn venue(&self) -> Result<Venue, CommandError> {
+    pub fn venue(&self) -> Result<Venue, Failure> {
         let named = [
             ("--kernel", self.kernel.is_some()),
             ("--vm-cpus", self.vm_cpus.is_some()),
@@ -61,7 +61,7 @@ impl VenueArgs {
         if let Some(board) = self.board.options()? {
             return match (self.place, named) {
                 (VenueWord::Here, None) => Ok(Venue::Board(board)),
-                _ => Err(CommandError::usage(
+                _ => Err(Failure::usage(
                     "the study is to run in two places",
                     "--on names another machine, and virtual machines run on this one",
                     "leave out --on, or --in vm and its options",
@@ -69,7 +69,7 @@ impl VenueArgs {
             };
         }
         match (self.place, named) {
-            (VenueWord::Here, Some((option, _))) => Err(CommandError::usage(
+            (VenueWord::Here, Some((option, _))) => Err(Failure::usage(
                 format!("{option} is an option of virtual machines"),
                 "this study runs on this machine",
                 "add --in vm, or leave it out",
@@ -115,7 +115,7 @@ impl BoardArgs {
     ///
     /// # Errors
     /// An invalid name, or options of another machine where none is named.
-    fn options(&self) -> Result<Option<BoardOptions>, CommandError> {
+    fn options(&self) -> Result<Option<BoardOptions>, Failure> {
         let named = [
             ("--ssh", self.ssh.is_some()),
             ("--binary", self.binary.is_some()),
@@ -125,7 +125,7 @@ impl BoardArgs {
         ];
         let Some(host) = &self.on else {
             return match named.iter().find(|(_, is_there)| *is_there) {
-                Some((option, _)) => Err(CommandError::usage(
+                Some((option, _)) => Err(Failure::usage(
                     format!("{option} is an option of another machine"),
                     "this study runs on this one",
                     "add --on HOST, or leave it out",
@@ -134,7 +134,7 @@ impl BoardArgs {
             };
         };
         check_host(host).map_err(|why| {
-            CommandError::usage(
+            Failure::usage(
                 format!("{:?} cannot be the name of a machine", report::safe(host)),
                 why,
                 "name one as ssh knows it: --on USER@HOST",

@@ -3,12 +3,13 @@
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::{outcome_view, show_plan};
 use crate::intent::ProfileWord;
-use crate::{CommandError, Screen, Status};
 use clap::ValueEnum;
 use experiment::WhichKnobOptions;
 use plan::Profile;
+use root::{Failure, Status};
 use session::Session;
 use study::What;
+use terminal::Screen;
 
 /// Arguments of `study which-knob`.
 #[derive(clap::Args)]
@@ -67,7 +68,7 @@ enum Measure {
 ///
 /// # Errors
 /// As `study run`, and knobs that are unknown or cannot be tested.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let options = args.options();
     if args.dry_run {
         show_plan(&experiment::plan_which_knob(session, &options)?, screen);

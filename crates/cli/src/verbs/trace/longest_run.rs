@@ -1,16 +1,16 @@
 //! `trace longest-run`: does what the article's awk script does, without its pitfalls.
 
-use super::asked::{Answer, Asked, Row};
+use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, record, seconds};
-use crate::{CommandError, Screen, Status};
 use blame::{Stretch, ThreadFilter};
 use investigate::Launch;
 use investigate::latency_trace::{Latency, Question};
 use investigate::trace_input::{Account, longest_runs};
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::Form;
+use terminal::{Form, Screen};
 use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace longest-run`.
@@ -22,7 +22,7 @@ pub struct Args {
     file: Option<PathBuf>,
     // Of a command without it: its first thread.
     #[command(flatten)]
-    asked: Asked,
+    thread: ThreadArgs,
     #[command(flatten)]
     record: record::Args,
 }
@@ -34,14 +34,14 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 #[derive(Serialize)]
 struct Runs<'a> {
     /// `None` for the text of a latency tracer, which does not show all runs.
-    cpus: Vec<Row>,
+    cpus: Vec<ThreadSpan>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'a Latency>,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let mut of = args.asked.whose();
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let mut of = args.thread.filter();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
         (Some(file), false) => (file.as_path(), Status::Done),
         (None, true) => {
@@ -50,13 +50,13 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
                 Launch::Running(recorded) => recorded,
                 Launch::Failed(status) => return Ok(status),
             };
-            if let (None, Some(pid)) = (&args.asked.task, recorded.pid) {
+            if let (None, Some(pid)) = (&args.thread.task, recorded.pid) {
                 of = ThreadFilter::Pid(pid.cast_signed());
             }
             (args.record.out(), record::status(&args.record, &recorded, screen))
         }
         (file, _) => {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 "trace longest-run reads a file, or records one",
                 match file {
                     Some(_) => "a file is named, and CPUs or a command as well",
@@ -72,8 +72,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     }
     match screen.form {
         Form::Json => {
-            let cpus = runs.iter().map(Row::of).collect();
-            screen.json(&Answer::of(
+            let cpus = runs.iter().map(ThreadSpan::of).collect();
+            screen.json(&SpanReport::of(
                 "quietcore.trace.longest_run/1",
                 file,
                 &account,

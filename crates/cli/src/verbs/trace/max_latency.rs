@@ -1,16 +1,16 @@
 //! `trace max-latency`: reports how long threads waited for their CPU, so that nobody has to read it from `sched_switch`
 //! lines.
 
-use super::asked::{Answer, Asked, Row};
+use super::span::{SpanReport, ThreadArgs, ThreadSpan};
 use super::{milliseconds, seconds};
-use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
 use investigate::latency_trace::{Latency, Question};
 use investigate::trace_input::each_step;
+use root::{Failure, Status};
 use serde::Serialize;
 use session::Session;
 use std::path::PathBuf;
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// Arguments of `trace max-latency`.
 #[derive(clap::Args)]
@@ -19,7 +19,7 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    asked: Asked,
+    thread: ThreadArgs,
     /// So many, longest first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     most: u16,
@@ -37,7 +37,7 @@ struct Waits<'a> {
 #[derive(Serialize)]
 struct Wait {
     #[serde(flatten)]
-    row: Row,
+    span: ThreadSpan,
     taken_by: Option<Taker>,
 }
 
@@ -48,8 +48,8 @@ struct Taker {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let mut longest = LongestWaits::of(args.asked.whose(), usize::from(args.most));
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let mut longest = LongestWaits::of(args.thread.filter(), usize::from(args.most));
     let account = each_step(session, &args.file, &mut |step| longest.step(step))?;
     let mut waits = longest.end();
     if account.latency.is_some() {
@@ -58,11 +58,11 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     match screen.form {
         Form::Json => {
             let wait = |wait: Stretch| Wait {
-                row: Row::of(&wait),
+                span: ThreadSpan::of(&wait),
                 taken_by: wait.taken_by.map(|(pid, comm)| Taker { pid, comm }),
             };
             let waits = waits.into_iter().map(wait).collect();
-            screen.json(&Answer::of(
+            screen.json(&SpanReport::of(
                 "quietcore.trace.max_latency/1",
                 &args.file,
                 &account,

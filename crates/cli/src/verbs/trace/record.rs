@@ -1,14 +1,14 @@
 //! `trace record`: records kernel events into a `trace.dat`.
 
 use crate::kprobes_args::KprobesArgs;
-use crate::{CommandError, Screen, Status};
 use investigate::{CommandOptions, Launch, RecordOptions, TraceRecording, note_text};
 use machine::parse_duration;
+use root::{Failure, Status};
 use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use terminal::Form;
+use terminal::{Form, Screen};
 use tracing::break_trace::EVENTS;
 
 /// Arguments of `trace record`, and of a command that records before it reads.
@@ -48,7 +48,7 @@ pub struct Args {
 ///
 /// # Errors
 /// As [`record`].
-pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let recording = match record(session, args, EVENTS, screen)? {
         Launch::Running(recording) => recording,
         Launch::Failed(status) => return Ok(status),
@@ -106,7 +106,7 @@ pub fn record(
     args: &Args,
     default_events: &[&str],
     screen: &Screen,
-) -> Result<Launch<TraceRecording>, CommandError> {
+) -> Result<Launch<TraceRecording>, Failure> {
     root::output::check_named(&args.out)?;
     let options = RecordOptions {
         cpus: args.cpus.clone(),

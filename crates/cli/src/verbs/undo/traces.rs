@@ -1,11 +1,10 @@
 //! `undo --all`: also removes what survives a restart: unit, script, links, configuration, records of boots.
 
-use crate::CommandError;
 use apply::installed::{Placed, Removed, put_aside, remove};
 use apply::{Force, Lasting, boot_attempt};
 use plan::declared::PATH;
-use root::Standing;
 use root::state::LIB_DIR;
+use root::{Failure, Standing};
 use session::boot_files::clearing::clear_all;
 use session::boot_service::reload_systemd;
 use session::{ChangeLock, Session};
@@ -23,7 +22,7 @@ pub enum Foreseen {
 ///
 /// # Errors
 /// No permission, or an unsafe directory.
-pub fn foreseen(session: &Session) -> Result<Foreseen, CommandError> {
+pub fn foreseen(session: &Session) -> Result<Foreseen, Failure> {
     let declared = session.writable()?.standing(PATH)? != Standing::Nothing;
     Ok(match declared || session.lasting_state()?.is_some() {
         true => Foreseen::Something,
@@ -35,7 +34,7 @@ pub fn foreseen(session: &Session) -> Result<Foreseen, CommandError> {
 ///
 /// # Errors
 /// A journal of installed files that cannot be read.
-pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Result<Removed, CommandError> {
+pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Result<Removed, Failure> {
     let live = session.writable()?;
     let mut removed = Removed::default();
     if let Some(state) = session.lasting_state()? {

@@ -1,15 +1,15 @@
 //! Takes over the whole terminal, and restores it however the program ends.
 
-use crate::{CommandError, Status};
 use crossterm::cursor::{Hide, Show};
 use crossterm::execute;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use root::{Failure, Status};
 use std::io::{IsTerminal, Stdout};
 
 /// Why nothing can be drawn here; `None` where drawing works.
-pub fn refusal() -> Option<CommandError> {
+pub fn refusal() -> Option<Failure> {
     let why = match std::env::var("TERM") {
         _ if !std::io::stdout().is_terminal() => "standard output is no terminal",
         _ if !std::io::stdin().is_terminal() => "standard input is no terminal",
@@ -18,7 +18,7 @@ pub fn refusal() -> Option<CommandError> {
         Err(_) => "TERM is not set, so nothing is known about the terminal",
         Ok(_) => return None,
     };
-    Some(CommandError::usage(
+    Some(Failure::usage(
         "watch cannot draw here",
         why,
         "`quietcore check` says the same once, line by line; `quietcore watch --record FILE` needs no terminal",
@@ -36,7 +36,7 @@ impl Held {
     ///
     /// # Errors
     /// The terminal refuses.
-    pub fn take() -> Result<Held, CommandError> {
+    pub fn take() -> Result<Held, Failure> {
         enter().map_err(failed)?;
         let taken = Terminal::new(CrosstermBackend::new(std::io::stdout()));
         taken.map(|terminal| Held { terminal }).map_err(|error| {
@@ -54,7 +54,7 @@ impl Held {
     ///
     /// # Errors
     /// As [`Held::take`].
-    pub fn retake(&mut self) -> Result<(), CommandError> {
+    pub fn retake(&mut self) -> Result<(), Failure> {
         enter().map_err(failed)?;
         self.terminal.clear().map_err(failed)
     }
@@ -87,8 +87,8 @@ fn give_back() {
 }
 
 /// The error for a terminal that is gone.
-pub fn failed(error: std::io::Error) -> CommandError {
-    CommandError::new(
+pub fn failed(error: std::io::Error) -> Failure {
+    Failure::new(
         Status::Unable,
         "the terminal could not be used",
         error.to_string(),

@@ -2,10 +2,10 @@
 //!
 //! It only writes files and a link, and records their former content; it runs no other program.
 
-use crate::{CommandError, Screen, Status};
+use ::terminal::Screen;
 use apply::installed::{Placed, install, remove_some};
 use apply::{Force, Lasting};
-use root::{Kind, Standing};
+use root::{Failure, Kind, Standing, Status};
 use serde_json::json;
 use session::Session;
 use session::boot_service::{program, reload_systemd, with_program};
@@ -18,10 +18,10 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.
 ///
 /// # Errors
 /// No systemd, a program that cannot be started at boot, or a write error.
-pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let root = session.root();
     if !matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir))) {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Unable,
             "the unit was not installed",
             "systemd does not run here",
@@ -55,7 +55,7 @@ pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, CommandEr
 ///
 /// # Errors
 /// No permission, or a write error.
-pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
     let _changing = session.lock()?;
     let state = session.made_lasting_state()?;
     let is_ours = |path: &str| path == UNIT || path == LINK;

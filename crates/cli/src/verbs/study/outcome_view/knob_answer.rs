@@ -1,11 +1,10 @@
 //! Prints the results of a study about knobs, as text and as JSON.
 
 use super::{CellJson, cells};
-use crate::Screen;
 use ::study::which_knob::{KnobAnswer, knob_answers, least_repetitions};
 use experiment::{Outcome, result_set};
 use serde::Serialize;
-use terminal::Form;
+use terminal::{Form, Screen};
 
 /// JSON of the answer.
 #[derive(Serialize)]

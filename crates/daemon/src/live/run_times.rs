@@ -9,13 +9,13 @@ const MOST: usize = 256;
 
 /// The run time of each thread at the last check.
 #[derive(Default)]
-pub struct Runs {
+pub(super) struct RunTimes {
     known: BTreeMap<u32, (u64, u64)>,
 }
 
-impl Runs {
+impl RunTimes {
     /// Reads the run times again. A thread that is new, or whose number now belongs to another thread, has no value yet.
-    pub fn look(&mut self, root: &Root, threads: &[Thread]) -> Vec<Ran> {
+    pub(super) fn look(&mut self, root: &Root, threads: &[Thread]) -> Vec<Ran> {
         let mut now = BTreeMap::new();
         let mut ran = Vec::new();
         for thread in threads.iter().take(MOST) {

@@ -1,9 +1,8 @@
 //! Writes the file of one sampler's statistics in the requested format.
 
-use crate::{CommandError, Status};
 use measure::Measurement;
 use measure::configuration::Sampler;
-use root::output;
+use root::{Failure, Status, output};
 use std::path::Path;
 
 /// Writes the results of the threads of one sampler.
@@ -16,7 +15,7 @@ pub fn write(
     sampler: &Sampler,
     usual: &str,
     file: &Path,
-) -> Result<(), CommandError> {
+) -> Result<(), Failure> {
     let mut alone = result.clone();
     let mut place = 0;
     alone.threads.retain(|_| {
@@ -35,7 +34,7 @@ pub fn write(
             writer(&formats::of_measurement(alone))
         }
     };
-    output::write(file, text.as_bytes()).map_err(|error| CommandError {
+    output::write(file, text.as_bytes()).map_err(|error| Failure {
         status: Status::Failed,
         what: format!("the statistics of {} were not written", sampler.name.value),
         ..error.into()
@@ -48,8 +47,8 @@ pub fn names() -> Vec<&'static str> {
     std::iter::once("json").chain(foreign).collect()
 }
 
-fn bug(why: &str) -> CommandError {
-    CommandError::new(
+fn bug(why: &str) -> Failure {
+    Failure::new(
         Status::Bug,
         "the statistics could not be written",
         why,

@@ -3,10 +3,9 @@
 //! Both are checked before the measurement. During the run, a complete and valid newer version replaces them about every
 //! second, so that an aborted run keeps its results.
 
-use crate::{CommandError, Status};
 use measure::Measurement;
-use root::RootError;
 use root::output::{Draft, Durability, Place, Readers};
+use root::{Failure, RootError, Status};
 use std::path::{Path, PathBuf};
 
 /// A result's file, and its page.
@@ -21,10 +20,10 @@ impl ResultFile {
     ///
     /// # Errors
     /// Wrong usage, whatever the obstacle is: nothing has been done yet.
-    pub fn at(path: &Path) -> Result<ResultFile, CommandError> {
+    pub fn at(path: &Path) -> Result<ResultFile, Failure> {
         let page = path.with_extension("html");
         if page == path {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 format!("--out {}", path.display()),
                 "the page of the result gets the ending .html, so the result cannot have it",
                 "give the result another one, such as .json",
@@ -52,7 +51,7 @@ impl ResultFile {
     ///
     /// # Errors
     /// [`Status::Failed`]: a file could not be written, and contains at most an earlier version.
-    pub fn end(&self, result: &Measurement) -> Result<(), CommandError> {
+    pub fn end(&self, result: &Measurement) -> Result<(), Failure> {
         self.write(result, Durability::Synced)
     }
 
@@ -61,9 +60,9 @@ impl ResultFile {
         self.page.as_deref()
     }
 
-    fn write(&self, result: &Measurement, durability: Durability) -> Result<(), CommandError> {
+    fn write(&self, result: &Measurement, durability: Durability) -> Result<(), Failure> {
         let mut bytes = serde_json::to_vec(result).map_err(|error| {
-            CommandError::new(
+            Failure::new(
                 Status::Bug,
                 "the result could not be written as JSON",
                 error.to_string(),
@@ -89,8 +88,8 @@ fn put(path: &Path, content: &[u8], durability: Durability) -> Result<(), RootEr
     draft.place(durability)
 }
 
-fn incomplete(path: &Path, error: &RootError) -> CommandError {
-    CommandError::new(
+fn incomplete(path: &Path, error: &RootError) -> Failure {
+    Failure::new(
         Status::Failed,
         format!("{} is incomplete", path.display()),
         format!("{error}; it holds at most what was measured earlier"),

@@ -5,17 +5,17 @@ use investigate::trace_input::Account;
 use serde::Serialize;
 use std::path::Path;
 
-/// Whose time.
+/// Which threads.
 #[derive(clap::Args)]
-pub struct Asked {
+pub struct ThreadArgs {
     /// Only of this thread: its number or its name; without it of any
     #[arg(long, value_name = "PID|NAME")]
     pub task: Option<String>,
 }
 
-impl Asked {
+impl ThreadArgs {
     /// Matches a thread by its number, or threads by their name.
-    pub fn whose(&self) -> ThreadFilter {
+    pub fn filter(&self) -> ThreadFilter {
         match &self.task {
             None => ThreadFilter::Any,
             Some(task) => task
@@ -27,7 +27,7 @@ impl Asked {
 
 /// JSON result: the trace, its completeness, and the findings.
 #[derive(Serialize)]
-pub struct Answer<F: Serialize> {
+pub struct SpanReport<F: Serialize> {
     schema: &'static str,
     file: String,
     events: u64,
@@ -37,10 +37,10 @@ pub struct Answer<F: Serialize> {
     found: F,
 }
 
-impl<F: Serialize> Answer<F> {
+impl<F: Serialize> SpanReport<F> {
     /// The result for a file.
-    pub fn of(schema: &'static str, file: &Path, account: &Account, found: F) -> Answer<F> {
-        Answer {
+    pub fn of(schema: &'static str, file: &Path, account: &Account, found: F) -> SpanReport<F> {
+        SpanReport {
             schema,
             file: file.display().to_string(),
             events: account.events,
@@ -53,7 +53,7 @@ impl<F: Serialize> Answer<F> {
 
 /// A time span of a thread.
 #[derive(Serialize)]
-pub struct Row {
+pub struct ThreadSpan {
     cpu: u32,
     pid: i32,
     comm: String,
@@ -62,10 +62,10 @@ pub struct Row {
     length_ns: u64,
 }
 
-impl Row {
+impl ThreadSpan {
     /// Of what was found.
-    pub fn of(stretch: &Stretch) -> Row {
-        Row {
+    pub fn of(stretch: &Stretch) -> ThreadSpan {
+        ThreadSpan {
             cpu: stretch.cpu,
             pid: stretch.pid,
             comm: stretch.comm.clone(),

@@ -1,29 +1,29 @@
-//! `--record`: writes each moment as one line at once, so that an interrupted recording keeps all earlier moments.
+//! Writes each moment to a file as one line at once, so that an interrupted recording keeps all earlier moments.
 
-use crate::{CommandError, Status};
 use root::output::Appender;
+use root::{Failure, Status};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use watch::{Header, Moment, SCHEMA};
 
 /// A recording in progress.
-pub struct Recorder {
+pub(super) struct MomentRecorder {
     file: Appender,
     path: PathBuf,
 }
 
-impl Recorder {
+impl MomentRecorder {
     /// Starts a recording.
     ///
     /// # Errors
     /// The file cannot be created.
-    pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, CommandError> {
+    pub(super) fn begin(path: &Path, kernel: &str, every: Duration) -> Result<MomentRecorder, Failure> {
         let header = Header {
             schema: SCHEMA.to_owned(),
             kernel: kernel.to_owned(),
             every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX),
         };
-        let mut recorder = Recorder {
+        let mut recorder = MomentRecorder {
             file: Appender::create(path)?,
             path: path.to_owned(),
         };
@@ -35,13 +35,13 @@ impl Recorder {
     ///
     /// # Errors
     /// A write error, for example a full disk.
-    pub fn add(&mut self, moment: &Moment) -> Result<(), CommandError> {
+    pub(super) fn add(&mut self, moment: &Moment) -> Result<(), Failure> {
         self.put(&watch::line(moment))
     }
 
-    fn put(&mut self, line: &[u8]) -> Result<(), CommandError> {
+    fn put(&mut self, line: &[u8]) -> Result<(), Failure> {
         self.file.append(line).map_err(|error| {
-            CommandError::new(
+            Failure::new(
                 Status::Unable,
                 format!("{} ends here", report::safe(&self.path.display().to_string())),
                 error.to_string(),

@@ -1,134 +1,121 @@
-//! Runs the live view: moments from the sampling thread, scenes from the checking thread, answers from `blame`.
+//! The source of the live view: moments from the sampling thread, scenes from the checking thread, answers from `blame`.
 
-use super::asked::Asking;
-use super::recorded::Recorder;
-use super::shown::{Source, Turn, show};
-use super::{Args, checking, sampling, scene};
-use crate::{CommandError, Screen, Status};
-use root::process;
+mod blame_answer;
+mod checker;
+mod recorder;
+mod run_times;
+mod sampler;
+mod scene;
+
+use crate::observation::examine_cpus;
+use blame_answer::BlameAnswer;
+use checker::Checker;
+use recorder::MomentRecorder;
+use root::{Failure, Status};
+use sampler::MomentSampler;
+use session::Session;
 use session::own_process::step_aside;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
 use std::time::{Duration, Instant};
-use watch::{Act, Glyphs, Mode, Moment, Now, Overlay, Scene, View};
-
-mod answer;
-use answer::Answer;
-use session::Session;
+use watch::{Act, Glyphs, Mode, Moment, MomentSource, Now, Overlay, Scene, SourceState, View};
 
 /// Maximum number of moments that wait to be drawn.
 const WAITING: usize = 16;
 
-/// Shows this machine.
-///
-/// # Errors
-/// `check` is missing something essential, a file cannot be written, or the terminal is gone.
-pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, CommandError> {
-    let _held = process::hold_signals();
-    let mut live = Live::begin(session, args)?;
-    let shown = show(&mut live, screen);
-    live.end();
-    shown.map(|()| Status::Done)
+/// What the live view shows.
+pub struct LiveOptions {
+    /// The CPU expression of the user; without it the CPUs that `check` finds.
+    pub cpus: Option<String>,
+    /// Time from one moment to the next.
+    pub every: Duration,
+    /// The file of the recording.
+    pub record: Option<PathBuf>,
+    /// How long; without it until it is ended.
+    pub duration: Option<Duration>,
 }
 
-/// Records this machine, without a terminal.
-///
-/// # Errors
-/// As [`run`].
-pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let _held = process::hold_signals();
-    let mut live = Live::begin(session, args)?;
-    screen.note("no terminal: recording only; SIGINT or SIGTERM ends it\n");
-    let mut view = View::default();
-    let recorded = loop {
-        match live.advance(&mut view) {
-            Ok(turn) if turn.is_over => break Ok(()),
-            Ok(_) => {}
-            Err(error) => break Err(error),
-        }
-        if let Some(signal) = process::next_signal(Duration::from_millis(100))
-            && process::ENDINGS.contains(&signal.number)
-        {
-            break Ok(());
-        }
-    };
-    let moments = live.counted;
-    live.end();
-    recorded?;
-    screen.text(&format!("{moments} moments\n"));
-    Ok(Status::Done)
-}
-
-struct Live {
+/// The source of the live view. Its threads end when it is dropped.
+pub struct LiveSource {
     kernel: String,
     moments: VecDeque<Moment>,
     scene: Scene,
-    /// The moment that is shown while the view is paused.
+    /// The moment that is on the screen while the view is paused.
     frozen: Option<(Vec<Moment>, Scene)>,
-    from: Receiver<Moment>,
-    trouble: Receiver<String>,
-    wake: Option<Sender<()>>,
+    incoming: Receiver<Moment>,
+    errors: Receiver<String>,
+    /// Ends the checking thread when it is dropped.
+    _wake: Sender<()>,
     stop: Arc<AtomicBool>,
-    recorder: Option<Recorder>,
+    recorder: Option<MomentRecorder>,
     end: Option<Instant>,
-    answer: Option<Answer>,
+    answer: Option<BlameAnswer>,
     counted: usize,
 }
 
-impl Live {
-    fn begin(session: &Session, args: &Args) -> Result<Live, CommandError> {
-        let asking = Asking {
-            cpus: args.cpus.clone(),
-        };
+impl LiveSource {
+    /// Checks once, starts the recording, and starts the threads.
+    ///
+    /// # Errors
+    /// `check` cannot read something essential, or the recording cannot be written.
+    pub fn start(session: &Session, options: &LiveOptions) -> Result<LiveSource, Failure> {
         // Before the first thread is created: each thread inherits the affinity of this one.
-        let looked = asking.look(session, Duration::ZERO)?;
-        let first = scene::of(&looked);
-        step_aside(session.root(), &first.isolated);
-        let kernel = looked.machine.kernel.release.clone().unwrap_or_default();
-        let recorder = match &args.record {
-            Some(path) => Some(Recorder::begin(path, &kernel, args.every)?),
-            None => None,
-        };
+        let examination = examine_cpus(session, options.cpus.as_deref(), Duration::ZERO)?;
+        let scene = scene::of(&examination);
+        step_aside(session.root(), &scene.isolated);
+        let kernel = examination.machine.kernel.release.clone().unwrap_or_default();
+        let record = options.record.as_ref();
+        let recorder = record.map(|path| MomentRecorder::begin(path, &kernel, options.every));
+        let recorder = recorder.transpose()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let (to_view, from) = sync_channel(WAITING);
+        let (to_view, incoming) = sync_channel(WAITING);
         let (to_sampler, scenes) = channel();
-        let (tell, trouble) = channel();
+        let (to_errors, errors) = channel();
         let (wake, woken) = channel();
-        let every = args.every;
-        let (scene, is_over) = (first.clone(), Arc::clone(&stop));
-        let own = session.for_thread();
-        std::thread::spawn(move || sampling::run(&own, every, scene, &scenes, &to_view, &is_over));
-        let is_over = Arc::clone(&stop);
-        let own = session.for_thread();
-        std::thread::spawn(move || checking::run(&own, &asking, &to_sampler, &tell, &woken, &is_over));
-        Ok(Live {
+        let sampler = MomentSampler {
+            session: session.for_thread(),
+            every: options.every,
+            scene: scene.clone(),
+            scenes,
+            moments: to_view,
+            stop: Arc::clone(&stop),
+        };
+        std::thread::spawn(move || sampler.run());
+        let checker = Checker {
+            session: session.for_thread(),
+            cpus: options.cpus.clone(),
+            scenes: to_sampler,
+            errors: to_errors,
+            wake: woken,
+            stop: Arc::clone(&stop),
+        };
+        std::thread::spawn(move || checker.run());
+        Ok(LiveSource {
             kernel,
             moments: VecDeque::new(),
-            scene: first,
+            scene,
             frozen: None,
-            from,
-            trouble,
-            wake: Some(wake),
+            incoming,
+            errors,
+            _wake: wake,
             stop,
             recorder,
-            end: args.duration.map(|time| Instant::now() + time),
+            end: options.duration.map(|time| Instant::now() + time),
             answer: None,
             counted: 0,
         })
     }
 
-    /// Signals the threads to end. They hold nothing that must be released, so the view does not wait for them.
-    fn end(mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.wake = None;
-        if let Some(answer) = self.answer.take() {
-            answer.give_up();
-        }
+    /// The number of moments so far.
+    #[must_use]
+    pub fn counted(&self) -> usize {
+        self.counted
     }
 
-    fn take(&mut self, moment: Moment) -> Result<(), CommandError> {
+    fn take(&mut self, moment: Moment) -> Result<(), Failure> {
         if let Some(recorder) = &mut self.recorder {
             recorder.add(&moment)?;
         }
@@ -160,7 +147,17 @@ impl Live {
     }
 }
 
-impl Source for Live {
+impl Drop for LiveSource {
+    /// Signals the threads to end. They hold nothing that must be released, so the view does not wait for them.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(answer) = self.answer.take() {
+            answer.give_up();
+        }
+    }
+}
+
+impl MomentSource for LiveSource {
     fn kernel(&self) -> &str {
         &self.kernel
     }
@@ -187,31 +184,31 @@ impl Source for Live {
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError> {
+    fn advance(&mut self, view: &mut View) -> Result<SourceState, Failure> {
         let mut is_new = false;
         loop {
-            match self.from.try_recv() {
+            match self.incoming.try_recv() {
                 Ok(moment) => {
                     self.take(moment)?;
                     is_new |= self.frozen.is_none();
                 }
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => {
-                    return Err(CommandError::new(
+                    return Err(Failure::new(
                         Status::Bug,
-                        "nobody looks at the counters any more",
+                        "the counters are no longer sampled",
                         "the thread that samples has ended",
                         "please report it",
                     ));
                 }
             }
         }
-        if let Some(text) = self.trouble.try_iter().last() {
+        if let Some(text) = self.errors.try_iter().last() {
             view.note = text;
             is_new = true;
         }
         is_new |= self.take_answer(view);
-        Ok(Turn {
+        Ok(SourceState {
             is_new,
             wait: Duration::from_millis(100),
             is_over: self.end.is_some_and(|end| Instant::now() >= end),
@@ -230,7 +227,7 @@ impl Source for Live {
                 if let Some(earlier) = self.answer.take() {
                     earlier.give_up();
                 }
-                match Answer::ask(cpu) {
+                match BlameAnswer::ask(cpu) {
                     Ok(answer) => {
                         view.note = answer.promise();
                         self.answer = Some(answer);

@@ -3,15 +3,15 @@
 //! Reading and planning happen once, before the lock is taken, so that a wrong request is reported first. The result is used
 //! under the lock unless another process has applied or undone something since then.
 
-use crate::CommandError;
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Intent, Plan};
+use root::Failure;
 use session::Session;
 use session::isolation;
 
 /// A planned declaration.
-pub(super) struct Foreseen {
+pub(super) struct PlannedDeclaration {
     pub machine: Machine,
     pub intent: Intent,
     pub plan: Plan,
@@ -19,7 +19,7 @@ pub(super) struct Foreseen {
     others: Vec<Intent>,
 }
 
-impl Foreseen {
+impl PlannedDeclaration {
     /// Reads the machine and plans. Reserved CPUs are not chosen.
     ///
     /// # Errors
@@ -28,12 +28,12 @@ impl Foreseen {
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, CommandError> {
+    ) -> Result<PlannedDeclaration, Failure> {
         let root = session.root();
         let machine = read_for(session, declaration);
         let others = session.in_force();
         let (intent, plan) = isolation::settle(declaration, &machine, root, &others, reserved)?;
-        Ok(Foreseen {
+        Ok(PlannedDeclaration {
             machine,
             intent,
             plan,
@@ -44,17 +44,17 @@ impl Foreseen {
     /// Reads and plans again if other partitions are active now.
     ///
     /// # Errors
-    /// As [`Foreseen::read`].
-    pub fn or_anew(
+    /// As [`PlannedDeclaration::read`].
+    pub fn or_again(
         self,
         session: &Session,
         declaration: &Declaration,
         reserved: &CpuSet,
-    ) -> Result<Foreseen, CommandError> {
+    ) -> Result<PlannedDeclaration, Failure> {
         if session.in_force() == self.others {
             return Ok(self);
         }
-        Foreseen::read(session, declaration, reserved)
+        PlannedDeclaration::read(session, declaration, reserved)
     }
 }
 

@@ -10,13 +10,13 @@ use watch::{Interrupt, Place, Scene, Seen, Thread};
 const MOST_THREADS: usize = 1_000;
 
 /// The scene.
-pub fn of(looked: &Examination) -> Scene {
-    let machine = &looked.machine;
-    let isolated = looked.intention.cpus();
+pub(super) fn of(examination: &Examination) -> Scene {
+    let machine = &examination.machine;
+    let isolated = examination.intention.cpus();
     let judged = judge(
-        &looked.evidence(),
-        &looked.intention,
-        looked.found.clone(),
+        &examination.evidence(),
+        &examination.intention,
+        examination.found.clone(),
         &[],
         Level::Error,
     );
@@ -25,16 +25,16 @@ pub fn of(looked: &Examination) -> Scene {
     let findings = judged
         .findings
         .iter()
-        .map(|one| seen(one, &looked.cases, &isolated));
+        .map(|one| seen(one, &examination.cases, &isolated));
     Scene {
         offline: present.minus(&online),
         online,
-        said_by: looked.intention.source.text().to_owned(),
+        said_by: examination.intention.source.text().to_owned(),
         verdict: format!("{:?}", judged.verdict).to_lowercase(),
-        threads: threads(machine, &looked.cases, &isolated),
+        threads: threads(machine, &examination.cases, &isolated),
         interrupts: interrupts(machine),
         findings: findings.collect(),
-        not_isolated: looked.intention.not_isolated(),
+        not_isolated: examination.intention.not_isolated(),
         isolated,
     }
 }

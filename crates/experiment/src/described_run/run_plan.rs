@@ -1,7 +1,6 @@
-//! Resolves a description on this machine: CPUs, policies and cgroups. An error reports its place in the file.
+//! Resolves the description of a run on this machine: CPUs, policies and cgroups. An error reports its place in the file.
 
 use super::statistics;
-use crate::{CommandError, Status};
 use machine::nanoseconds;
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
@@ -10,6 +9,7 @@ use measure::configuration::{
 use measure::load::LoadKind;
 use measure::programs::Order;
 use measure::{Lane, Level, Note, parse_policy};
+use root::{Failure, Status};
 use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use std::time::Duration;
 /// Maximum run time of a sampler without a lifetime: until it is interrupted, within the limit of all measurements.
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
-/// A resolved description.
-pub struct Settled {
+/// A description of a run, resolved on a machine.
+pub struct RunPlan {
     /// One per sampled CPU, in the order of the file.
     pub lanes: Vec<Lane>,
     /// The index of each lane's sampler in the file.
@@ -29,8 +29,8 @@ pub struct Settled {
     pub orders: Vec<Order>,
     /// The CPUs of the conductor.
     pub main: Option<CpuSet>,
-    /// The CPUs whose load is shown.
-    pub shown: Option<CpuSet>,
+    /// The CPUs whose load is on the screen.
+    pub load_cpus: Option<CpuSet>,
     /// Remarks that readers of the numbers need, known before the run.
     pub notes: Vec<Note>,
 }
@@ -39,30 +39,30 @@ pub struct Settled {
 ///
 /// # Errors
 /// The first thing that this machine cannot do, with its place in the file.
-pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Result<Settled, CommandError> {
+pub fn resolve(described: &Configuration, file: &Path, machine: &Machine) -> Result<RunPlan, Failure> {
     let at = Place { file, machine };
-    let mut settled = Settled {
+    let mut plan = RunPlan {
         lanes: Vec::new(),
         sampler_of: Vec::new(),
         loads: Vec::new(),
         orders: Vec::new(),
         main: at.cpus(described.main.cpus.as_ref())?,
-        shown: None,
+        load_cpus: None,
         notes: Vec::new(),
     };
     for (index, sampler) in described.samplers.iter().enumerate() {
         at.check_format(sampler)?;
         for cpu in at.sampled(sampler, described.form)? {
-            settled.lanes.push(at.lane(sampler, cpu)?);
-            settled.sampler_of.push(index);
+            plan.lanes.push(at.lane(sampler, cpu)?);
+            plan.sampler_of.push(index);
         }
     }
-    let measured: CpuSet = settled.lanes.iter().map(|lane| lane.cpu).collect();
+    let measured: CpuSet = plan.lanes.iter().map(|lane| lane.cpu).collect();
     let rest = machine.topology.online.minus(&measured);
     for load in &described.loads {
         let cpus = at.cpus(load.cpus.as_ref())?.unwrap_or_else(|| rest.clone());
-        settled.note_sharing(&format!("load {}", load.kind.name()), &cpus, &measured);
-        settled.loads.push((load.kind, cpus));
+        plan.note_sharing(&format!("load {}", load.kind.name()), &cpus, &measured);
+        plan.loads.push((load.kind, cpus));
     }
     for program in &described.programs {
         let order = at.order(program)?;
@@ -70,27 +70,27 @@ pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Resu
             .cpus
             .clone()
             .unwrap_or_else(|| machine.topology.online.clone());
-        settled.note_sharing(&order.name, &cpus, &measured);
-        settled.orders.push(order);
+        plan.note_sharing(&order.name, &cpus, &measured);
+        plan.orders.push(order);
     }
-    settled.shown = match &described.main.cpu_load {
+    plan.load_cpus = match &described.main.cpu_load {
         CpuLoad::Hidden => None,
         CpuLoad::All => Some(machine.topology.online.clone()),
         CpuLoad::Of(cpus) => at.cpus(Some(cpus))?,
     };
-    Ok(settled)
+    Ok(plan)
 }
 
 /// Converts an error at a place in the file into an error of the verb.
-pub fn refused(file: &Path, error: &ConfigurationError) -> CommandError {
-    CommandError::usage(
+pub fn refused(file: &Path, error: &ConfigurationError) -> Failure {
+    Failure::usage(
         format!("{} describes no run", file.display()),
         error.to_string(),
         error.next.clone(),
     )
 }
 
-impl Settled {
+impl RunPlan {
     fn note_sharing(&mut self, what: &str, cpus: &CpuSet, measured: &CpuSet) {
         let shared = cpus.and(measured);
         if !shared.is_empty() {
@@ -114,18 +114,18 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> CommandError {
+    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> Failure {
         refused(
             self.file,
             &ConfigurationError::at((what.line, what.column), why, next),
         )
     }
 
-    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, CommandError> {
+    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, Failure> {
         let Some(expression) = expression else {
             return Ok(None);
         };
-        let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| CommandError {
+        let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| Failure {
             what: format!("{} describes no run", self.file.display()),
             why: format!(
                 "line {}, column {}: {}; {}",
@@ -136,7 +136,7 @@ impl Place<'_> {
         Ok(Some(cpus))
     }
 
-    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, CommandError> {
+    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, Failure> {
         let cpus = match self.cpus(sampler.cpus.as_ref())? {
             Some(cpus) => cpus,
             None => session::isolation::default_cpus(self.machine)?.0,
@@ -157,7 +157,7 @@ impl Place<'_> {
         Ok(cpus.iter().collect())
     }
 
-    fn check_format(&self, sampler: &Sampler) -> Result<(), CommandError> {
+    fn check_format(&self, sampler: &Sampler) -> Result<(), Failure> {
         let Some(format) = &sampler.format else {
             return Ok(());
         };
@@ -169,7 +169,7 @@ impl Place<'_> {
         Err(self.wrong(format, why, &format!("there are {}", known.join(", "))))
     }
 
-    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, CommandError> {
+    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, Failure> {
         let life = sampler.lifetime.unwrap_or(FOR_EVER);
         let mut lane = match sampler.question {
             Question::Latency { interval } => Lane {
@@ -191,7 +191,7 @@ impl Place<'_> {
         Ok(lane)
     }
 
-    fn order(&self, program: &Program) -> Result<Order, CommandError> {
+    fn order(&self, program: &Program) -> Result<Order, Failure> {
         use session::policy::Policy::{Deadline, Plain};
         let (policy, priority) = match &program.policy {
             None => (Policy::Other, 0),
@@ -228,9 +228,9 @@ impl Place<'_> {
     }
 
     /// The file that adds a process to a cgroup of the cpuset hierarchy.
-    fn door(&self, cgroup: &Written<String>) -> Result<String, CommandError> {
+    fn door(&self, cgroup: &Written<String>) -> Result<String, Failure> {
         let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
-            CommandError::new(
+            Failure::new(
                 Status::Unable,
                 format!("{} describes no run", self.file.display()),
                 format!("line {}: there is no cpuset hierarchy here", cgroup.line),

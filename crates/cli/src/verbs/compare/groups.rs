@@ -1,6 +1,6 @@
 //! Groups files into repetitions of one measurement.
 
-use crate::CommandError;
+use root::Failure;
 use std::path::{Path, PathBuf};
 
 /// Repetitions of one measurement.
@@ -17,7 +17,7 @@ pub struct Group {
 ///
 /// # Errors
 /// Wrong usage: a directory without files, or nothing to compare with.
-pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, CommandError> {
+pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, Failure> {
     let mut groups = Vec::new();
     if with.is_empty() {
         for path in files {
@@ -30,7 +30,7 @@ pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, Command
     Ok(groups)
 }
 
-fn group(paths: &[PathBuf]) -> Result<Group, CommandError> {
+fn group(paths: &[PathBuf]) -> Result<Group, Failure> {
     let mut files = Vec::new();
     for path in paths {
         let Some(mut inside) = root::input::files_in(path)? else {
@@ -59,8 +59,8 @@ fn is_page(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "html")
 }
 
-fn empty(dir: &Path) -> CommandError {
-    CommandError::usage(
+fn empty(dir: &Path) -> Failure {
+    Failure::usage(
         format!("{} holds no result", report::safe(&dir.display().to_string())),
         "a directory is a set of repetitions".to_owned(),
         "measure some times with --out into it, then compare again",

@@ -10,18 +10,18 @@ use std::sync::mpsc::{Receiver, channel};
 const SECONDS: u32 = 5;
 
 /// A running `blame`.
-pub struct Answer {
+pub(super) struct BlameAnswer {
     cpu: CpuId,
     blame: ProcessGroup,
-    said: Receiver<String>,
+    output: Receiver<String>,
 }
 
-impl Answer {
+impl BlameAnswer {
     /// Starts `blame` for a CPU.
     ///
     /// # Errors
     /// The process could not be created.
-    pub fn ask(cpu: CpuId) -> std::io::Result<Answer> {
+    pub(super) fn ask(cpu: CpuId) -> std::io::Result<BlameAnswer> {
         let (mut out, end) = std::io::pipe()?;
         let blame = ProcessGroup::start(
             Command::new("/proc/self/exe")
@@ -38,18 +38,18 @@ impl Answer {
                 .stdout(end.try_clone()?)
                 .stderr(end),
         )?;
-        let (tell, said) = channel();
+        let (sender, output) = channel();
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             // Output before an error is shown.
             let _ = out.read_to_end(&mut bytes);
-            let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+            let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
         });
-        Ok(Answer { cpu, blame, said })
+        Ok(BlameAnswer { cpu, blame, output })
     }
 
     /// The text to show while it measures.
-    pub fn promise(&self) -> String {
+    pub(super) fn promise(&self) -> String {
         format!(
             "blame looks at CPU {} for {SECONDS} s; its answer comes by itself",
             self.cpu.0
@@ -57,20 +57,20 @@ impl Answer {
     }
 
     /// Its title.
-    pub fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         format!("blame --cpus {} --for {SECONDS}s", self.cpu.0)
     }
 
     /// Its output, once it has ended.
-    pub fn text(&mut self) -> Option<String> {
-        let text = self.said.try_recv().ok()?;
+    pub(super) fn text(&mut self) -> Option<String> {
+        let text = self.output.try_recv().ok()?;
         // It has closed its output, so it is about to exit.
         let _ = self.blame.leader().wait();
         Some(text)
     }
 
     /// Stops it; it removes its tracer itself.
-    pub fn give_up(mut self) {
+    pub(super) fn give_up(mut self) {
         process::send(self.blame.leader().id(), libc::SIGTERM);
         let _ = self.blame.leader().wait();
     }

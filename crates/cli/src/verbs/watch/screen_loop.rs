@@ -1,44 +1,16 @@
-//! Shared parts of live view and playback: the terminal, the view, and a loop that draws and reads input.
+//! The loop of live view and playback: draws, and reads keys and signals.
 
 use super::keyboard::{self, Input};
 use super::terminal::{self, Held};
-use crate::{CommandError, Screen};
-use root::process;
-use std::time::Duration;
-use watch::{Act, Glyphs, Look, Mode, Now, View};
-
-/// The source of the moments.
-pub trait Source {
-    /// The kernel's release.
-    fn kernel(&self) -> &str;
-    /// The moment that is shown now.
-    fn now(&self, glyphs: Glyphs) -> Now<'_>;
-    /// A description of the source.
-    fn mode(&self) -> Mode;
-    /// Takes new data; returns whether the screen must change, and how long no data will arrive.
-    ///
-    /// # Errors
-    /// An error that ends the view.
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError>;
-    /// Performs the action of a key.
-    fn act(&mut self, act: Act, view: &mut View);
-}
-
-/// The result of a poll of the source.
-pub struct Turn {
-    /// New data.
-    pub is_new: bool,
-    /// No data for this time.
-    pub wait: Duration,
-    /// The source has ended.
-    pub is_over: bool,
-}
+use ::terminal::Screen;
+use root::{Failure, process};
+use watch::{Act, Glyphs, Look, MomentSource, View};
 
 /// Shows a source until the user or a signal ends it. Signals are already blocked.
 ///
 /// # Errors
 /// The terminal is gone, or an error of the source.
-pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError> {
+pub fn show(source: &mut dyn MomentSource, screen: &Screen) -> Result<(), Failure> {
     let look = match screen.style() {
         report::Style::Colour => Look::Colour,
         report::Style::Plain => Look::Plain,
@@ -49,11 +21,11 @@ pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError
     let mut held = Held::take()?;
     let mut is_new = true;
     loop {
-        let turn = source.advance(&mut view)?;
-        if turn.is_over {
+        let state = source.advance(&mut view)?;
+        if state.is_over {
             return Ok(());
         }
-        if is_new || turn.is_new {
+        if is_new || state.is_new {
             let drawn = held.terminal.draw(|frame| {
                 let now = source.now(glyphs);
                 watch::draw(
@@ -67,7 +39,7 @@ pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError
             });
             drawn.map_err(terminal::failed)?;
         }
-        let input = keyboard::next(turn.wait).map_err(terminal::failed)?;
+        let input = keyboard::next(state.wait).map_err(terminal::failed)?;
         is_new = input.is_some();
         let act = match input {
             None => None,

@@ -1,55 +1,11 @@
-//! `watch --play`: plays a recording at its original speed, faster, slower, or step by step.
+//! Plays a recording at its original speed, faster, slower, or step by step.
 
-use super::shown::{Source, Turn, show};
-use super::terminal;
-use crate::{CommandError, Screen, Status};
-use root::process;
-use std::path::Path;
+use crate::{Act, Glyphs, Mode, Moment, MomentSource, Now, Recording, Scene, SourceState, View};
+use root::Failure;
 use std::time::{Duration, Instant};
-use watch::{Act, Glyphs, Mode, Moment, Now, Recording, Scene, View};
 
-/// Plays a file.
-///
-/// # Errors
-/// The file is missing, not a recording, of another version, or damaged.
-pub fn run(file: &Path, screen: &Screen) -> Result<Status, CommandError> {
-    // An error in the file is reported even where nothing can be drawn.
-    let recording = read(file)?;
-    if let Some(refusal) = terminal::refusal() {
-        return Err(refusal);
-    }
-    let _held = process::hold_signals();
-    let mut player = Player::new(recording);
-    show(&mut player, screen)?;
-    Ok(Status::Done)
-}
-
-fn read(file: &Path) -> Result<Recording, CommandError> {
-    let name = report::safe(&file.display().to_string());
-    let bytes = root::input::bytes(file, watch::MOST_BYTES).map_err(|error| match error.errno() {
-        Some(libc::EFBIG) => CommandError::usage(
-            format!("{name} cannot be played"),
-            format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
-            "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
-        ),
-        // The reader returns one errno for everything that is not a regular file.
-        Some(libc::EISDIR) if !file.is_dir() => CommandError::usage(
-            format!("{name} cannot be played"),
-            "it is a pipe or a device, and in a recording a person goes back",
-            "write it to a file first, then play that",
-        ),
-        _ => error.into(),
-    })?;
-    watch::parse(&bytes).map_err(|error| {
-        CommandError::usage(
-            format!("{name} cannot be played"),
-            report::safe(&error.to_string()),
-            "play a file that `quietcore watch --record FILE` of this version wrote",
-        )
-    })
-}
-
-struct Player {
+/// A recording that plays.
+pub struct Player {
     recording: Recording,
     at: usize,
     speed: f64,
@@ -61,7 +17,9 @@ struct Player {
 const SPEEDS: (f64, f64) = (0.125, 64.0);
 
 impl Player {
-    fn new(recording: Recording) -> Player {
+    /// Starts at the first moment.
+    #[must_use]
+    pub fn new(recording: Recording) -> Player {
         Player {
             recording,
             at: 0,
@@ -103,7 +61,7 @@ impl Player {
     }
 }
 
-impl Source for Player {
+impl MomentSource for Player {
     fn kernel(&self) -> &str {
         &self.recording.header.kernel
     }
@@ -131,7 +89,7 @@ impl Source for Player {
         }
     }
 
-    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError> {
+    fn advance(&mut self, view: &mut View) -> Result<SourceState, Failure> {
         let mut is_new = false;
         while !self.is_held && self.since.elapsed() >= self.pause() {
             if self.at == self.last() {
@@ -147,7 +105,7 @@ impl Source for Player {
             true => Duration::from_secs(1),
             false => self.pause().saturating_sub(self.since.elapsed()),
         };
-        Ok(Turn {
+        Ok(SourceState {
             is_new,
             wait,
             is_over: false,

@@ -1,0 +1,87 @@
+//! `measure run FILE`: runs a description from a file: samplers, built-in loads, programs, and the output of statistics.
+
+use experiment::{DescribedEnd, DescribedRun, ResultFile, RunDisplay};
+use measure::Level;
+use root::{Failure, Status};
+use session::Session;
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use terminal::Screen;
+
+/// Arguments of `measure run`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The description: TOML, or a configuration file of systress
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write the result to this file as JSON, and its page beside it (FILE with the ending .html)
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Read the description, settle it on this machine, say what would run, and start nothing
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A description that is wrong or impossible here, files that cannot be written, or a failed measurement.
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, Failure> {
+    let run = DescribedRun::read(&args.file, session)?;
+    if args.check {
+        screen.text(&run.text());
+        return Ok(Status::Done);
+    }
+    let kept = args.out.as_deref().map(ResultFile::at).transpose()?;
+    run.check_outputs(&args.file)?;
+    let mut display = RunDisplay::new(&run, session.root());
+    let mut lines = 0;
+    let is_terminal = std::io::stdout().is_terminal();
+    let result = run.conduct(session, kept.as_ref(), &mut |progress| {
+        display.update(progress);
+        if is_terminal && let Some(text) = display.next_text() {
+            draw(&text, &mut lines, screen);
+        }
+    })?;
+    let text = display.final_text(&result.measurement);
+    draw(&format!("{text}\n"), &mut lines, screen);
+    let mut status = Status::Done;
+    for written in run.write_statistics(&result) {
+        match written {
+            Ok((sampler, file)) => screen.text(&report::systress_statistics(&sampler.name.value, file)),
+            Err(error) => status = screen.error(&error),
+        }
+    }
+    screen.text(&format!("\n{}", report::systress_elapsed(result.elapsed)));
+    screen.text(&result.programs_text());
+    let measurement = &result.measurement;
+    if run.is_systress() {
+        let findings = measurement.findings.iter();
+        for finding in findings.filter(|finding| finding.level != Level::Info) {
+            screen.note(&format!("{}: {}\n", finding.subject, finding.message));
+        }
+    } else {
+        let text = report::measurement_text(measurement, report::Histograms::Drawn, screen.style());
+        screen.text(&format!("\n{text}"));
+    }
+    screen.json(measurement);
+    if let Some(kept) = &kept {
+        kept.end(measurement)?;
+    }
+    if result.end == DescribedEnd::Interrupted {
+        screen.note(super::INTERRUPTED);
+    }
+    Ok(match status {
+        Status::Done => super::status(measurement),
+        status => status,
+    })
+}
+
+/// Draws a text over the former one, which had so many lines.
+fn draw(text: &str, lines: &mut usize, screen: &mut Screen) {
+    if *lines > 0 {
+        screen.rewind(*lines);
+    }
+    screen.text(text);
+    *lines = text.lines().count();
+}

@@ -1,0 +1,112 @@
+//! Measures one state of the machine under load: latency, then noise and the counters during it.
+
+use super::ProveRun;
+use machine::CpuSet;
+use measure::load::{Load, LoadKind};
+use measure::{Kind, Measurement, Request};
+use plan::{Finding, Level};
+use report::prove::Phase;
+use root::Failure;
+use session::cpuset_entry;
+use session::partition::Partition;
+
+/// One phase.
+pub struct PhaseOptions<'a> {
+    /// Its name in the steps.
+    pub name: &'static str,
+    /// The CPUs with load.
+    pub load_cpus: &'a CpuSet,
+    /// The partition that the samplers enter.
+    pub partition: Option<&'a Partition>,
+}
+
+impl ProveRun<'_> {
+    /// Measures one phase. Failed parts are left out and reported.
+    pub fn phase(&mut self, options: &PhaseOptions) -> Phase {
+        let load_cpus = options.load_cpus;
+        let load = match Load::start(load_cpus, &LoadKind::ANYWHERE) {
+            Ok(load) => Some(load),
+            Err(error) => {
+                let finding = Finding::new(
+                    Level::Warning,
+                    "no-load",
+                    load_cpus.to_string(),
+                    error.to_string(),
+                );
+                self.story.could_not.push(finding);
+                None
+            }
+        };
+        let latency = self.measure(options, "latency", Kind::Latency);
+        let noise = self.measure(options, "noise", Kind::Noise);
+        let text = match &load {
+            Some(_) => {
+                format!(
+                    "arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}"
+                )
+            }
+            None => "none".to_owned(),
+        };
+        drop(load);
+        let activity = noise.as_ref().and_then(|noise| noise.activity.clone());
+        Phase {
+            latency,
+            noise,
+            activity,
+            load: text,
+        }
+    }
+
+    fn measure(&mut self, options: &PhaseOptions, what: &str, kind: Kind) -> Option<Measurement> {
+        let (session, cpus) = (self.session, &self.options.intent.cpus);
+        let door = options.partition.map(Partition::door);
+        let join = |pid: u32| cpuset_entry::enter(session, door.as_deref(), pid);
+        let mut environment = self.story.environment.clone();
+        if door.is_some() {
+            // The environment was read before the partition was made.
+            let former = environment.partitioned.take().unwrap_or_default();
+            environment.partitioned = Some(former.or(cpus));
+        }
+        let base = match kind {
+            Kind::Latency => Request::latency,
+            Kind::Noise => Request::noise,
+            Kind::All => Request::all,
+        };
+        let mut request = base(cpus.clone(), self.options.each, environment, self.options.stop);
+        if door.is_some() {
+            request.join = Some(&join);
+        }
+        let name = format!("{what} {}", options.name);
+        let result = self
+            .steps
+            .measure(&name, |show| measure::run(&request, session.root(), show));
+        match result {
+            Ok(mut result) => {
+                if door.is_none() {
+                    remove_expected_findings(&mut result);
+                }
+                Some(result)
+            }
+            Err(error) => {
+                self.story.could_not.push(missing(what, &error));
+                None
+            }
+        }
+    }
+}
+
+/// The measurement before isolation expects that every program may use the CPUs, so this is not a warning.
+fn remove_expected_findings(result: &mut Measurement) {
+    const EXPECTED: [&str; 2] = ["cpu_not_isolated", "cpu_shared"];
+    result
+        .not_representative
+        .retain(|id| !EXPECTED.contains(&id.as_str()));
+    result
+        .findings
+        .retain(|note| !EXPECTED.contains(&note.id.as_str()));
+}
+
+fn missing(what: &str, error: &Failure) -> Finding {
+    let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
+    Finding::new(Level::Error, "not-measured", what, message).fix(error.next.clone())
+}

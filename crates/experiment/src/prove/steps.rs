@@ -1,0 +1,76 @@
+//! Times and records the steps of `prove`.
+
+use super::MeasurementProgress;
+use measure::Progress;
+use report::prove::{Outcome, Step};
+use root::Failure;
+use std::time::{Duration, Instant};
+
+/// The steps so far.
+pub struct Steps<'a> {
+    done: Vec<Step>,
+    progress: &'a mut dyn MeasurementProgress,
+}
+
+impl<'a> Steps<'a> {
+    /// No step yet.
+    pub fn new(progress: &'a mut dyn MeasurementProgress) -> Steps<'a> {
+        Steps {
+            done: Vec::new(),
+            progress,
+        }
+    }
+
+    /// Runs one step and records its result.
+    pub fn run<T, E: Into<Failure>>(
+        &mut self,
+        name: &str,
+        act: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, Failure> {
+        let started = Instant::now();
+        let result = act().map_err(Into::into);
+        self.record(name, started, result)
+    }
+
+    /// Runs a measuring step and shows its progress. No thread shows it, because the sampler is forked from this process.
+    pub fn measure<T, E: Into<Failure>>(
+        &mut self,
+        name: &str,
+        act: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<T, E>,
+    ) -> Result<T, Failure> {
+        self.progress.start(name);
+        let started = Instant::now();
+        let result = act(&mut |progress: &Progress| self.progress.show(progress)).map_err(Into::into);
+        self.progress.end();
+        self.record(name, started, result)
+    }
+
+    /// Records a step that was not tried.
+    pub fn skip(&mut self, name: &str, why: &str) {
+        self.add(name, Outcome::Skipped, why.to_owned(), Duration::ZERO);
+    }
+
+    /// All of them.
+    pub fn into_steps(self) -> Vec<Step> {
+        self.done
+    }
+
+    fn record<T>(&mut self, name: &str, started: Instant, result: Result<T, Failure>) -> Result<T, Failure> {
+        let (outcome, detail) = match &result {
+            Ok(_) => (Outcome::Done, String::new()),
+            Err(error) => (Outcome::Failed, format!("{}: {}", error.what, error.why)),
+        };
+        self.add(name, outcome, detail, started.elapsed());
+        result
+    }
+
+    fn add(&mut self, name: &str, outcome: Outcome, detail: String, took: Duration) {
+        let duration_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.done.push(Step {
+            name: name.to_owned(),
+            outcome,
+            detail,
+            duration_ns,
+        });
+    }
+}
