@@ -5,10 +5,11 @@
 
 use crate::configuration::Configuration;
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
-use machine::{Machine, settings};
+use machine::Machine;
 use observe::Activity;
 use plan::Profile;
 use plan::declared::Watching;
+use plan::knobs::settings_for;
 use root::Failure;
 use root::Root;
 use session::Session;
@@ -69,7 +70,7 @@ pub fn look(
                 .iter()
                 .find(is_same)
                 .and_then(|case| case.plan.as_ref().ok());
-            plan.map_or_else(|| settings::for_cpus(root, concerned), |plan| plan.found.clone())
+            plan.map_or_else(|| settings_for(root, concerned), |plan| plan.found.clone())
         }),
     };
     let counters = Counters::Unseen("effects are counted by the rounds".to_owned());

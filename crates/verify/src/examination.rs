@@ -4,8 +4,9 @@ use crate::boot_verdict::examine_boot_on;
 use crate::counting::{self, Counted};
 use crate::intention::{self, CheckScope};
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
-use machine::{CpuSet, Machine, Settings, Task, settings};
+use machine::{CpuSet, Machine, Settings, Task};
 use plan::boot_check::BootVerdict;
+use plan::knobs::settings_for;
 use plan::{Intent, Level};
 use root::{Failure, Kind, Origin, Root};
 use session::Session;
@@ -163,7 +164,7 @@ fn unseen(why: &str) -> (Counters, Counted) {
 pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
     let root = session.root();
     cases_from(session, machine, intention, |_, concerned| {
-        settings::for_cpus(root, concerned)
+        settings_for(root, concerned)
     })
 }
 

@@ -2,7 +2,6 @@
 
 use crate::reading::captured;
 use crate::{CommandError, Screen, Status};
-use machine::settings;
 use plan::diff::Reading;
 use report::Length;
 use root::Origin;
@@ -54,7 +53,7 @@ fn reading(session: &Session) -> Reading {
     let root = session.root();
     Reading {
         machine: session.machine().with_tasks_and_interrupts(root),
-        settings: settings::read(root),
+        settings: plan::knobs::all_settings(root),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),
     }
 }

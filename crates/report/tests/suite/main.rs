@@ -8,6 +8,7 @@ mod blame_pictures;
 mod blaming;
 mod differences;
 mod everything;
+mod explained_paths;
 mod heat_maps;
 mod inspect;
 mod live_telling_gaps;
