@@ -9,7 +9,6 @@ use machine::Machine;
 use observe::Activity;
 use plan::Profile;
 use plan::declared::Watching;
-use plan::knobs::settings_for;
 use root::Failure;
 use root::Root;
 use session::Session;
@@ -70,7 +69,10 @@ pub fn look(
                 .iter()
                 .find(is_same)
                 .and_then(|case| case.plan.as_ref().ok());
-            plan.map_or_else(|| settings_for(root, concerned), |plan| plan.found.clone())
+            plan.map_or_else(
+                || machine::settings::for_cpus(root, concerned, plan::knobs::planned()),
+                |plan| plan.found.clone(),
+            )
         }),
     };
     let counters = Counters::Unseen("effects are counted by the rounds".to_owned());

@@ -60,7 +60,7 @@ mod writeback_numa;
 mod xps_cpus;
 
 pub use declare::{Because, Knob, Presence, Taken, Takes};
-pub use files::{all_settings, captured, is_file, of_file, settings_for};
+pub use files::{captured, compared, is_file, of_file, planned};
 pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;

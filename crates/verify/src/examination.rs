@@ -6,7 +6,6 @@ use crate::intention::{self, CheckScope};
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task};
 use plan::boot_check::BootVerdict;
-use plan::knobs::settings_for;
 use plan::{Intent, Level};
 use root::{Failure, Kind, Origin, Root};
 use session::Session;
@@ -164,7 +163,7 @@ fn unseen(why: &str) -> (Counters, Counted) {
 pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
     let root = session.root();
     cases_from(session, machine, intention, |_, concerned| {
-        settings_for(root, concerned)
+        machine::settings::for_cpus(root, concerned, plan::knobs::planned())
     })
 }
 

@@ -53,7 +53,7 @@ fn reading(session: &Session) -> Reading {
     let root = session.root();
     Reading {
         machine: session.machine().with_tasks_and_interrupts(root),
-        settings: plan::knobs::all_settings(root),
+        settings: machine::settings::read(root, plan::knobs::compared()),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),
     }
 }

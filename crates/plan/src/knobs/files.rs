@@ -5,8 +5,6 @@
 
 use super::{KNOBS, Knob};
 use machine::capture::{Also, Keep};
-use machine::{CpuSet, Settings, settings};
-use root::Root;
 
 /// Files that the model of a machine contains: a plan does not read them again.
 const IN_THE_MODEL: &[&str] = &[
@@ -31,21 +29,19 @@ impl Knob {
     }
 }
 
-/// Reads what knobs plan from: settings of the whole machine, and those of the given CPUs.
-#[must_use]
-pub fn settings_for(root: &Root, cpus: &CpuSet) -> Settings {
-    settings::for_cpus(root, cpus, patterns(|knob| [knob.files, knob.reads]))
+/// Patterns of `machine::settings` for what knobs plan from.
+pub fn planned() -> impl Iterator<Item = String> {
+    patterns(|knob| [knob.files, knob.reads])
 }
 
-/// Reads what a comparison of two machines needs: the settings that knobs set, of all CPUs, and others.
-#[must_use]
-pub fn all_settings(root: &Root) -> Settings {
-    settings::read(root, patterns(|knob| [knob.files, &[]]))
+/// Patterns of `machine::settings` for what a comparison of two machines needs: the settings that knobs set.
+pub fn compared() -> impl Iterator<Item = String> {
+    patterns(|knob| [knob.files, &[]])
 }
 
 /// What a snapshot contains so that plans and comparisons of it are those of the machine.
 pub fn captured() -> impl Iterator<Item = Also> {
-    patterns(|knob| [knob.files, knob.reads]).map(|pattern| Also {
+    planned().map(|pattern| Also {
         path: pattern.replace('#', "*"),
         keep: Keep::Matching,
     })

@@ -106,7 +106,7 @@ impl Files {
         let root = Root::open(dir.path()).unwrap();
         Reading {
             machine: Machine::read(&root).with_tasks(&root).with_interrupts(&root),
-            settings: plan::knobs::all_settings(&root),
+            settings: machine::settings::read(&root, plan::knobs::compared()),
             own_pid: None,
         }
     }

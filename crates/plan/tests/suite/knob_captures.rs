@@ -1,7 +1,7 @@
 //! The files of every knob are read by a plan, captured by a snapshot, and compared by `diff`: all follow from its declaration.
 
 use machine::capture::{Also, capture};
-use machine::{CpuId, CpuSet, Machine};
+use machine::{CpuId, CpuSet, Machine, settings};
 use plan::diff::{Reading, diff};
 use plan::{Compare, KNOBS, Level, knobs};
 use root::Root;
@@ -57,11 +57,9 @@ fn a_snapshot_plans_as_the_machine_does() {
     let also: Vec<Also> = knobs::captured().collect();
     capture(&root, &archive, "test", &also).unwrap();
     let cpus = CpuSet::from_iter([CpuId(3)]);
-    let planned = knobs::settings_for(&root, &cpus);
-    assert_eq!(
-        knobs::settings_for(&Root::open(&archive).unwrap(), &cpus),
-        planned
-    );
+    let read = |root: &Root| settings::for_cpus(root, &cpus, knobs::planned());
+    let planned = read(&root);
+    assert_eq!(read(&Root::open(&archive).unwrap()), planned);
     // The machine's model has this one.
     let unbound = "/sys/devices/virtual/workqueue/cpumask";
     let missing: Vec<&String> = files.iter().map(|(_, path)| path).collect();
@@ -90,7 +88,7 @@ fn diff_reports_a_change_of_each_file_that_a_knob_sets() {
             let root = Root::open(dir.path()).unwrap();
             Reading {
                 machine: Machine::read(&root),
-                settings: knobs::all_settings(&root),
+                settings: settings::read(&root, knobs::compared()),
                 own_pid: None,
             }
         };

@@ -73,7 +73,7 @@ pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
 impl Bench {
     pub fn look(&self) -> (Vec<CheckFinding>, Verdict) {
         let root = root();
-        let settings = plan::knobs::settings_for(&root, &self.wish.intent.cpus);
+        let settings = machine::settings::for_cpus(&root, &self.wish.intent.cpus, plan::knobs::planned());
         let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);
         for path in case.paths() {
             let read = root.value(&path).ok().flatten();
