@@ -64,7 +64,7 @@ pub const TARGET: Target = Target {
             let _ = (temperatures::hottest(root), devices::nodes_with_devices(root));
             let _ = (machine.irqbalance(), devices::locate(root, "eth0"));
             let cpus = CpuSet::range(1, 1);
-            let settings = machine::settings::for_cpus(root, &cpus);
+            let settings = machine::settings::for_cpus(root, &cpus, plan::knobs::planned());
             let intent = Intent::new(PartitionName::default(), cpus, Profile::Strict);
             let _ = plan(&machine, &settings, &intent);
         });

@@ -5,7 +5,7 @@
 
 use crate::configuration::Configuration;
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
-use machine::{Machine, settings};
+use machine::Machine;
 use observe::Activity;
 use plan::Profile;
 use plan::declared::Watching;
@@ -70,7 +70,10 @@ pub fn look(
                 .iter()
                 .find(is_same)
                 .and_then(|case| case.plan.as_ref().ok());
-            plan.map_or_else(|| settings::for_cpus(root, concerned), |plan| plan.found.clone())
+            plan.map_or_else(
+                || machine::settings::for_cpus(root, concerned, plan::knobs::planned()),
+                |plan| plan.found.clone(),
+            )
         }),
     };
     let counters = Counters::Unseen("effects are counted by the rounds".to_owned());

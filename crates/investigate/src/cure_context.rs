@@ -8,7 +8,7 @@ use session::Session;
 pub fn cure_context(session: &Session, machine: Machine, cpus: &CpuSet, question: &Question) -> CureContext {
     let root = session.root();
     let machine = machine.with_interrupts(root);
-    let settings = machine::settings::for_cpus(root, cpus);
+    let settings = machine::settings::for_cpus(root, cpus, plan::knobs::planned());
     let victims = question.targets.iter().flat_map(|target| &target.victim.pids);
     let files = boot::Files::of(root);
     let is_edited = |found: &boot::Found| found.loader.refusal(&files, &[]).is_none();

@@ -55,6 +55,8 @@ pub enum Keep {
     BootText,
     /// Only the name, as an empty file or a directory.
     Name,
+    /// Every file that matches the path: `*` stands for any name or part of one.
+    Matching,
 }
 
 /// Writes everything that the reading commands need from `root` into one archive, compressed according to its name, and
@@ -94,9 +96,10 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) ->
     for pattern in patterns {
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
     }
-    for Also { path, keep } in also.iter().filter(|one| !one.path.contains(['*', '{'])) {
+    let is_path = |one: &&Also| one.keep == Keep::Matching || !one.path.contains(['*', '{']);
+    for Also { path, keep } in also.iter().filter(is_path) {
         let trim = match keep {
-            Keep::Whole => Trim::Nothing,
+            Keep::Whole | Keep::Matching => Trim::Nothing,
             Keep::BootText if path == MOUNTS => Trim::BootMounts,
             Keep::BootText => Trim::BootText,
             Keep::Name => Trim::Name,

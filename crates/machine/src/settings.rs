@@ -1,5 +1,5 @@
-//! Reads one-value settings: sysctls, device queues, frequency governors. Comparisons of two captures use all of them
-//! ([`read`]); knobs plan from those of the CPUs in question ([`for_cpus`]). All of them are in a snapshot too.
+//! Reads one-value settings: sysctls, device queues, frequency governors. Which files knobs use, the crate that declares
+//! knobs says: they plan from those of the CPUs in question ([`for_cpus`]), and comparisons use all of them ([`read`]).
 
 use crate::CpuSet;
 use crate::links::real;
@@ -41,84 +41,39 @@ impl Settings {
 /// A longer value is not a setting.
 const MAX_VALUE: u64 = 4096;
 
-/// What is read. See `Walk::each` for the notation.
-const PATTERNS: &[&str] = &[
-    "/proc/sys/kernel/{sched_*,watchdog*,nmi_watchdog,soft_watchdog,softlockup_*,hardlockup_*,hung_task_*}",
-    "/proc/sys/kernel/{timer_migration,numa_balancing,perf_cpu_*,stack_tracer_enabled,printk}",
-    "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed,swappiness}",
-    "/proc/sys/vm/{dirty_*,nr_hugepages,zone_reclaim_mode}",
-    "/sys/kernel/{rcu_expedited,rcu_normal,profiling}",
-    "/sys/kernel/mm/ksm/run",
-    "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
+/// What comparisons use beside the settings that knobs set. See `Walk::each` for the notation.
+pub(crate) const OTHERS: &[&str] = &[
+    "/proc/sys/kernel/{sched_*,watchdog*,soft_watchdog,softlockup_*,hardlockup_*,hung_task_*}",
+    "/proc/sys/kernel/{perf_cpu_*,stack_tracer_enabled,printk}",
+    "/proc/sys/vm/{swappiness,dirty_*,nr_hugepages,zone_reclaim_mode}",
+    "/sys/kernel/profiling",
     "/sys/kernel/debug/sched/features",
-    "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu*/{runtime,period}",
+    "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu*/period",
     "/sys/module/{workqueue,rcutree,rcupdate,intel_idle,haltpoll}/parameters/*",
     "/sys/devices/system/cpu/smt/control",
-    "/sys/devices/system/cpu/{intel_pstate,amd_pstate}/{status,no_turbo,prefcore}",
-    "/sys/devices/system/cpu/cpufreq/boost",
-    "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_min_freq,scaling_max_freq}",
-    "/sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference",
-    "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable",
-    "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us",
-    "/sys/devices/system/machinecheck/machinecheck0/{check_interval,ignore_ce,cmci_disabled}",
-    "/sys/devices/virtual/workqueue/*/{cpumask,numa,affinity_scope,affinity_strict}",
-    "/sys/block/*/queue/{rq_affinity,scheduler,nomerges,io_poll,wbt_lat_usec}",
+    "/sys/devices/system/cpu/{intel_pstate,amd_pstate}/{status,prefcore}",
+    "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_driver,scaling_max_freq}",
+    "/sys/devices/system/machinecheck/machinecheck0/{ignore_ce,cmci_disabled}",
+    "/sys/devices/virtual/workqueue/*/{affinity_scope,affinity_strict}",
+    "/sys/block/*/queue/{scheduler,nomerges,io_poll,wbt_lat_usec}",
     "/sys/class/net/*/{napi_defer_hard_irqs,gro_flush_timeout,threaded}",
-    "/sys/class/net/*/queues/*/{rps_cpus,rps_flow_cnt,xps_cpus,xps_rxqs}",
+    "/sys/class/net/*/queues/*/xps_rxqs",
     "/sys/class/dmi/id/{sys_vendor,product_name,bios_version}",
 ];
 
-/// Settings that knobs plan from and that belong to no CPU.
-const SHARED: &[&str] = &[
-    "/proc/sys/kernel/{timer_migration,watchdog_cpumask,watchdog_thresh,nmi_watchdog,numa_balancing}",
-    "/proc/sys/kernel/sched_rt_runtime_us",
-    "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed}",
-    "/proc/sys/net/core/rps_default_mask",
-    "/sys/kernel/{rcu_expedited,rcu_normal}",
-    "/sys/kernel/mm/ksm/run",
-    "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
-    "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
-    // Whether debugfs is accessible at all.
-    "/sys/kernel/debug/sched/features",
-    "/sys/devices/system/cpu/intel_pstate/no_turbo",
-    "/sys/devices/system/cpu/cpufreq/boost",
-    "/sys/devices/system/machinecheck/machinecheck0/check_interval",
-    "/sys/devices/virtual/workqueue/*/cpumask",
-    "/sys/devices/virtual/workqueue/writeback/numa",
-    "/sys/block/*/queue/rq_affinity",
-    "/sys/class/net/*/queues/rx-*/{rps_cpus,rps_flow_cnt}",
-    "/sys/class/net/*/queues/tx-*/xps_cpus",
-];
-
-/// Settings of each CPU; `#` is its number.
-const OF_A_CPU: &[&str] = &[
-    "/sys/devices/system/cpu/cpu#/online",
-    "/sys/devices/system/cpu/cpu#/power/pm_qos_resume_latency_us",
-    "/sys/devices/system/cpu/cpu#/cpuidle/state*/{latency,disable}",
-    "/sys/devices/system/cpu/cpu#/cpufreq/{scaling_governor,scaling_available_governors,affected_cpus}",
-    "/sys/devices/system/cpu/cpu#/cpufreq/{scaling_min_freq,scaling_max_freq}",
-    "/sys/devices/system/cpu/cpu#/cpufreq/{energy_performance_preference,energy_performance_available_preferences}",
-    "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu#/runtime",
-];
-
-/// Patterns of all files that [`read`] and [`for_cpus`] read, for a snapshot. See `Walk::each` for the notation.
-pub(crate) fn patterns() -> impl Iterator<Item = String> {
-    let fixed = PATTERNS.iter().chain(SHARED).map(|pattern| (*pattern).to_owned());
-    fixed.chain(OF_A_CPU.iter().map(|pattern| pattern.replace('#', "*")))
-}
-
-/// Reads what knobs plan from: the shared settings, and those of the given CPUs, because reading them for all CPUs of a
-/// large machine takes longer than everything else. Paths are the familiar ones (`/sys/block/sda/...`); only frequency
-/// policies, which several CPUs may share, have their real paths. Disks without a device below them (loop, dm, zram)
-/// are left out: a worker or another disk decides where their requests complete.
+/// Reads what knobs plan from. A pattern with `#`, the number of a CPU, is read for the given CPUs only, because reading
+/// it for all CPUs of a large machine takes longer than everything else. Paths are the familiar ones
+/// (`/sys/block/sda/...`); only frequency policies, which several CPUs may share, have their real paths. Disks without a
+/// device below them (loop, dm, zram) are left out: a worker or another disk decides where their requests complete.
 #[must_use]
-pub fn for_cpus(root: &Root, cpus: &CpuSet) -> Settings {
+pub fn for_cpus(root: &Root, cpus: &CpuSet, patterns: impl Iterator<Item = String>) -> Settings {
     let mut settings = Settings::default();
-    for pattern in SHARED {
-        take_all(root, pattern, &mut settings);
-    }
-    for cpu in cpus.iter() {
-        for pattern in OF_A_CPU {
+    for pattern in patterns {
+        if !pattern.contains('#') {
+            take_all(root, &pattern, &mut settings);
+            continue;
+        }
+        for cpu in cpus.iter() {
             take_all(root, &pattern.replace('#', &cpu.0.to_string()), &mut settings);
         }
     }
@@ -142,18 +97,13 @@ fn take_all(root: &Root, pattern: &str, settings: &mut Settings) {
     }
 }
 
-/// Paths that a pattern may expand to, whether they exist or not. Names with `*` are searched for; alternatives in
-/// braces without `*` are only written out.
+/// Paths that a pattern may expand to, whether they exist or not. Only names with `*` are searched for.
 fn paths(root: &Root, pattern: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for name in pattern.split('/').skip(1) {
-        let inner = name.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
-        found = match (inner, name.contains('*')) {
-            (Some(words), false) => found
-                .iter()
-                .flat_map(|dir| words.split(',').map(move |word| format!("{dir}/{word}")))
-                .collect(),
-            (_, true) => found
+        found = match name.contains('*') {
+            false => found.iter().map(|dir| format!("{dir}/{name}")).collect(),
+            true => found
                 .iter()
                 .flat_map(|dir| {
                     let names = root.names(dir).ok().flatten().unwrap_or_default();
@@ -162,7 +112,6 @@ fn paths(root: &Root, pattern: &str) -> Vec<String> {
                 })
                 .filter(|path| !is_virtual_disk(root, path))
                 .collect(),
-            (None, false) => found.iter().map(|dir| format!("{dir}/{name}")).collect(),
         };
     }
     found
@@ -179,13 +128,14 @@ fn is_virtual_disk(root: &Root, path: &str) -> bool {
         .is_some_and(|target| target.contains("/virtual/"))
 }
 
-/// Reads all of them.
+/// Reads the settings of all CPUs and devices that match a pattern, and others that matter to a comparison.
 #[must_use]
-pub fn read(root: &Root) -> Settings {
+pub fn read(root: &Root, patterns: impl Iterator<Item = String>) -> Settings {
     let mut values = BTreeMap::new();
     let mut walk = Walk::new(root);
     let mut content = Vec::new();
-    for pattern in PATTERNS {
+    let others = OTHERS.iter().map(|pattern| (*pattern).to_owned());
+    for pattern in patterns.map(|pattern| pattern.replace('#', "*")).chain(others) {
         let mut take = |found: Found<'_>| {
             if let Found::File(path) = found
                 && root.bytes_at_most(path, MAX_VALUE, &mut content).unwrap_or(false)
@@ -197,7 +147,7 @@ pub fn read(root: &Root) -> Settings {
             Ok(())
         };
         // Only `take` can fail, and it does not.
-        let _ = walk.each(pattern, &mut take);
+        let _ = walk.each(&pattern, &mut take);
     }
     Settings { values }
 }

@@ -187,14 +187,11 @@ impl Compare {
     pub fn same(self, found: &str, wanted: &str) -> bool {
         let found = found.trim();
         let wanted = wanted.trim();
-        let parsed =
-            |parse: fn(&str) -> Result<CpuSet, machine::ParseError>| match (parse(found), parse(wanted)) {
-                (Ok(found), Ok(wanted)) => found == wanted,
-                _ => found == wanted,
-            };
         match self {
-            Compare::List => parsed(CpuSet::parse_list),
-            Compare::Mask => parsed(CpuSet::parse_mask),
+            Compare::List | Compare::Mask => match (self.cpus(found), self.cpus(wanted)) {
+                (Some(found), Some(wanted)) => found == wanted,
+                _ => found == wanted,
+            },
             Compare::Text => found == wanted,
             Compare::Choice => chosen(found) == chosen(wanted),
             Compare::Word => match wanted.split_at_checked(1) {
@@ -202,6 +199,15 @@ impl Compare {
                 Some(("-", word)) => found.split_whitespace().all(|here| here != word),
                 _ => found == wanted,
             },
+        }
+    }
+
+    /// The CPUs of a list or mask; `None` for other texts.
+    pub(crate) fn cpus(self, text: &str) -> Option<CpuSet> {
+        match self {
+            Compare::List => CpuSet::parse_list(text).ok(),
+            Compare::Mask => CpuSet::parse_mask(text).ok(),
+            Compare::Text | Compare::Choice | Compare::Word => None,
         }
     }
 

@@ -19,6 +19,7 @@ mod default_smp_affinity;
 mod energy_performance_preference;
 mod ext_server;
 mod fair_server;
+mod files;
 mod foreign_cpusets;
 mod frequency_policy;
 mod irq_affinity;
@@ -59,6 +60,7 @@ mod writeback_numa;
 mod xps_cpus;
 
 pub use declare::{Because, Knob, Presence, Taken, Takes};
+pub use files::{captured, compared, is_file, of_file, planned};
 pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;

@@ -73,7 +73,7 @@ pub struct Plan {
 }
 
 /// Plans an intent. Read the machine with tasks and interrupts first; without them, their changes are planned as rules
-/// with an unknown preview. `settings` must include those of `machine::settings::for_cpus`.
+/// with an unknown preview. `settings` must include those of [`knobs::planned`].
 ///
 /// # Errors
 /// A [`Refusal`] if the intent cannot be met safely; there are no partial plans.

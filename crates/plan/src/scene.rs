@@ -8,7 +8,7 @@ use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 pub struct Scene<'a> {
     /// The machine.
     pub machine: &'a Machine,
-    /// Its settings, at least those that `machine::settings::for_cpus` reads for the isolated CPUs.
+    /// Its settings, at least those that `knobs::planned` reads for the isolated CPUs.
     pub settings: &'a Settings,
     /// The intent.
     pub intent: &'a Intent,

@@ -4,6 +4,7 @@
 mod devices;
 mod kernel;
 
+use crate::knobs::is_file;
 use crate::parameters::Price;
 use serde::Serialize;
 
@@ -60,10 +61,10 @@ pub fn settings() -> impl Iterator<Item = &'static SettingRow> {
     [kernel::ROWS, devices::ROWS].into_iter().flatten()
 }
 
-/// The row with this name or path.
+/// The row with this name, or of this file.
 #[must_use]
 pub fn setting(name: &str) -> Option<&'static SettingRow> {
-    settings().find(|row| row.name == name || row.path == name)
+    settings().find(|row| row.name == name || is_file(row.path, name))
 }
 
 #[cfg(test)]

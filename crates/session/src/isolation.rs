@@ -127,7 +127,7 @@ fn plan_beside(
     others: &[Intent],
 ) -> Result<Plan, plan::Refusal> {
     let concerned = machine.topology.with_siblings(&intent.cpus);
-    let settings = machine::settings::for_cpus(root, &concerned);
+    let settings = machine::settings::for_cpus(root, &concerned, plan::knobs::planned());
     plan::plan_beside(machine, &settings, intent, others)
 }
 

@@ -4,7 +4,7 @@ use crate::boot_verdict::examine_boot_on;
 use crate::counting::{self, Counted};
 use crate::intention::{self, CheckScope};
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
-use machine::{CpuSet, Machine, Settings, Task, settings};
+use machine::{CpuSet, Machine, Settings, Task};
 use plan::boot_check::{BootVerdict, asked_cpus};
 use plan::lint::Facts;
 use plan::{Intent, Level};
@@ -164,7 +164,7 @@ fn unseen(why: &str) -> (Counters, Counted) {
 pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
     let root = session.root();
     cases_from(session, machine, intention, |_, concerned| {
-        settings::for_cpus(root, concerned)
+        machine::settings::for_cpus(root, concerned, plan::knobs::planned())
     })
 }
 

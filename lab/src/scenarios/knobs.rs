@@ -8,7 +8,7 @@ use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::{Shape, USUAL};
 use crate::verdict::Verdict;
-use expected::{BALANCED, BY_NAME, Expected, FILES, STRICT};
+use expected::{BALANCED, BY_NAME, Expected, STRICT, files};
 use std::collections::BTreeMap;
 
 /// On v1 and v2, on a real-time kernel, on the newest.
@@ -83,7 +83,7 @@ const NAMED: &str = "--with watchdog --with nmi_watchdog --with check_interval -
                      --with pm_qos_resume_latency_us=n/a --with transparent_hugepage=never --without rq_affinity";
 
 fn script(_: &Cell) -> String {
-    let files = FILES.join("\n");
+    let files = files().join("\n");
     let mut script = format!(
         "cat >/tmp/files <<'END'
 {files}

@@ -7,6 +7,7 @@ const DOCUMENTS: &[&str] = &[
     "ARCHITECTURE.md",
     "docs/contributing/testing.md",
     "docs/contributing/fuzzing.md",
+    "docs/contributing/knobs.md",
 ];
 
 /// Folders of the repository whose files documents name.

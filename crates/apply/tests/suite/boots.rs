@@ -24,7 +24,7 @@ fn come_back(kernel: &Kernel, run: &Disk, lasting: &Disk, id: Option<&str>, line
         let machine = Machine::read(kernel.root())
             .with_tasks(kernel.root())
             .with_interrupts(kernel.root());
-        let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+        let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus, plan::knobs::planned());
         let plan = plan::plan(&machine, &settings, &intent).unwrap();
         let request = Request {
             machine: &machine,

@@ -183,7 +183,7 @@ fn a_partition_and_what_was_done_by_hand_leave_each_other_alone() {
             let machine = Machine::read(kernel.root())
                 .with_tasks(kernel.root())
                 .with_interrupts(kernel.root());
-            let settings = machine::settings::for_cpus(kernel.root(), &rt.cpus);
+            let settings = machine::settings::for_cpus(kernel.root(), &rt.cpus, plan::knobs::planned());
             let plan = plan::plan(&machine, &settings, &rt).unwrap();
             put(kernel, disk, &rt, &plan).unwrap();
         };

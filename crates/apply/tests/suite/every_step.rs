@@ -5,7 +5,7 @@ use crate::support::rehearsal::acting::{dies, isolate_as};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use apply::{ApplyError, Force, Undone, Which, undo};
 use machine::CpuSet;
-use plan::{Intent, PartitionName, Profile};
+use plan::{Intent, KNOBS, Knob, PartitionName, Profile, Taken, knobs};
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
@@ -42,7 +42,7 @@ fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
 #[test]
 fn isolates_and_gives_everything_back() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot_with_settings(rules);
+        let kernel = Kernel::boot_with_all_knobs(rules);
         let before = kernel.dump();
         let disk = Disk::new(&kernel);
         let applied = isolate(&kernel, &disk, "2-3").unwrap();
@@ -92,6 +92,33 @@ fn isolates_and_gives_everything_back() {
 }
 
 #[test]
+fn the_rehearsal_applies_every_knob_of_the_profiles_that_is_a_file() {
+    let kernel = Kernel::boot_with_all_knobs(Rules::V2);
+    let applied = isolate(&kernel, &Disk::new(&kernel), "2-3").unwrap();
+    let is_written = |knob: &Knob| {
+        let mut own = applied
+            .entries
+            .iter()
+            .map(|entry| knobs::of_change(&entry.change));
+        own.any(|one| one.is_some_and(|one| one.name == knob.name))
+    };
+    let is_setting = |file: &&str| {
+        ["/proc/sys/", "/sys/"]
+            .iter()
+            .any(|start| file.starts_with(start))
+            && !file.contains("/cgroup/")
+    };
+    for knob in KNOBS.iter().filter(|knob| matches!(knob.taken, Taken::From(_))) {
+        let is_file = knob.files.iter().any(is_setting);
+        assert!(
+            !is_file || is_written(knob),
+            "{} has no case in which it changes a file",
+            knob.name
+        );
+    }
+}
+
+#[test]
 fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
     for rules in ALL_RULES {
         die_at_every_step(rules, Kernel::boot);
@@ -101,7 +128,7 @@ fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
 #[test]
 fn death_among_many_settings_is_taken_back_too() {
     // Values that the kernel rounds and choices in brackets do not depend on cgroups: one hierarchy is enough.
-    die_at_every_step(Rules::V2, Kernel::boot_with_settings);
+    die_at_every_step(Rules::V2, Kernel::boot_with_all_knobs);
 }
 
 fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {

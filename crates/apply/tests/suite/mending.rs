@@ -28,7 +28,7 @@ fn read(kernel: &Kernel) -> Machine {
 /// What the partition would need now.
 fn plan_now(kernel: &Kernel) -> Plan {
     let wanted = intent("rt", "3");
-    let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus);
+    let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus, plan::knobs::planned());
     plan::plan_beside(&read(kernel), &settings, &wanted, &[intent("fast", "2")]).unwrap()
 }
 
@@ -256,7 +256,7 @@ fn a_file_that_two_partitions_have_lost_is_written_once() {
         kernel.put(ETH0, "0-3\n");
         let of = |name: &str, cpus: &str, other: Intent| -> Vec<Change> {
             let wanted = intent(name, cpus);
-            let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus);
+            let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus, plan::knobs::planned());
             let plan = plan::plan_beside(&read(&kernel), &settings, &wanted, &[other]).unwrap();
             plan.changes
                 .into_iter()

@@ -369,7 +369,7 @@ fn one_boot_line_serves_all_partitions() {
             Profile::Balanced,
         )
     };
-    let settings = machine::settings::for_cpus(kernel.root(), &of(FAST).cpus);
+    let settings = machine::settings::for_cpus(kernel.root(), &of(FAST).cpus, plan::knobs::planned());
     let plan = plan::plan_beside(&machine, &settings, &of(FAST), &[of(RT)]).unwrap();
     assert_eq!(plan.housekeeping.to_string(), "0-1");
     let line = plan.boot_line.unwrap();

@@ -2,8 +2,8 @@
 //! nothing; `clear` gives every byte back. `QUIETCORE_BLESS=1` writes the diffs anew, to be reviewed.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, Files, Found, Keeper, Limit, Need, OneBoot, Ours, Run, Tree, choose,
-    clear, diff, find, has_words, limit, set, trial,
+    BootError, Chosen, Edit, Edited, Files, Found, Keeper, LOADERS, Limit, Need, OneBoot, Ours, Run, Tree,
+    choose, clear, diff, find, has_words, limit, set, trial,
 };
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,25 @@ fn trees() -> Vec<String> {
     names.sort();
     assert!(names.len() >= 20, "{names:?}");
     names
+}
+
+#[test]
+fn every_loader_is_found_in_a_tree() {
+    let folders = ["boot", "boot-shown"].map(|folder| top().join(folder));
+    let trees = folders
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let found: Vec<&str> = trees
+        .flat_map(|tree| find(&Files::of(&Root::open(&tree.unwrap().path()).unwrap())))
+        .map(|found| found.loader.name)
+        .collect();
+    for loader in LOADERS {
+        assert!(
+            found.contains(&loader.name),
+            "no tree of fixtures/boot has {}",
+            loader.name
+        );
+    }
 }
 
 fn words() -> Vec<String> {

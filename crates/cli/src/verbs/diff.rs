@@ -1,7 +1,6 @@
 //! `diff`: shows what changed between two snapshots, or between one and now.
 
 use crate::reading::captured;
-use machine::settings;
 use plan::diff::Reading;
 use report::Length;
 use root::{Failure, Origin, Status};
@@ -53,7 +52,7 @@ fn reading(session: &Session) -> Reading {
     let root = session.root();
     Reading {
         machine: session.machine().with_tasks_and_interrupts(root),
-        settings: settings::read(root),
+        settings: machine::settings::read(root, plan::knobs::compared()),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),
     }
 }

@@ -92,5 +92,6 @@ fn for_verbs(root: &Root) -> Vec<Also> {
         path,
         keep: Keep::Whole,
     }));
+    all.extend(plan::knobs::captured());
     all
 }

@@ -4,6 +4,7 @@
 use crate::support::{folder, has, recording};
 use formats::statistics::{best_mean_ns, mean_ns, quantile, statistics};
 use formats::{Kind, Part, Recording, Series};
+use std::collections::BTreeSet;
 use std::fs;
 
 /// What a series states and what its buckets say must agree within the file's own rounding.
@@ -58,6 +59,7 @@ fn agrees(name: &str, recording: &Recording, series: &Series) {
 #[test]
 fn every_file_agrees_with_itself() {
     let mut seen = 0;
+    let mut read = BTreeSet::new();
     for entry in fs::read_dir(folder()).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name == "README.md" || name.contains("refused") {
@@ -82,9 +84,19 @@ fn every_file_agrees_with_itself() {
             "{name}: {}",
             recording.tool
         );
+        read.insert(format.name);
         seen += 1;
     }
     assert!(seen >= 30, "{seen} files");
+    // Round trips test our own two.
+    let readers = formats::FORMATS.iter().filter(|format| format.reader.is_some());
+    for format in readers.filter(|format| !["json", "csv"].contains(&format.name)) {
+        assert!(
+            read.contains(format.name),
+            "fixtures/foreign has no file of {}",
+            format.name
+        );
+    }
 }
 
 /// Every file is in exactly the format that it is read as, so the order of the list decides nothing here.

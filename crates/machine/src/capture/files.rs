@@ -1,4 +1,4 @@
-//! Lists the files to capture. A command that reads a new file adds its pattern here; settings have theirs in `settings`.
+//! Lists the files to capture. A command that reads a new file adds its pattern here; files of knobs are declared with them.
 
 use crate::{Machine, Version, irqbalance};
 
@@ -102,38 +102,19 @@ const FIXED: &[(&str, Trim)] = &[
     ("/proc/self/cgroup", Trim::Nothing),
     ("/proc/self/status", Trim::Status),
     (
-        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,nmi_watchdog,arch}",
+        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,arch}",
         Trim::Nothing,
     ),
     (
-        "/proc/sys/kernel/{sched_*,watchdog*,soft_watchdog,softlockup_*,hardlockup_*,hung_task_*}",
-        Trim::Nothing,
-    ),
-    (
-        "/proc/sys/kernel/{timer_migration,numa_balancing,perf_event_paranoid,perf_cpu_*,kptr_restrict}",
-        Trim::Nothing,
-    ),
-    (
-        "/proc/sys/kernel/{randomize_va_space,unprivileged_bpf_disabled,printk,sysrq,stack_tracer_enabled}",
+        "/proc/sys/kernel/{perf_event_paranoid,kptr_restrict,randomize_va_space,unprivileged_bpf_disabled,sysrq}",
         Trim::Nothing,
     ),
     ("/proc/sys/kernel/random/boot_id", Trim::Nothing),
-    (
-        "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed}",
-        Trim::Nothing,
-    ),
-    (
-        "/proc/sys/vm/{swappiness,dirty_*,nr_hugepages,zone_reclaim_mode}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/kernel/{realtime,rcu_expedited,rcu_normal,profiling}",
-        Trim::Nothing,
-    ),
+    ("/sys/kernel/realtime", Trim::Nothing),
     ("/sys/kernel/security/lockdown", Trim::Nothing),
     ("/sys/kernel/mm/transparent_hugepage/khugepaged/*", Trim::Nothing),
     (
-        "/sys/kernel/debug/sched/{preempt,features,verbose,tunable_scaling,latency_*}",
+        "/sys/kernel/debug/sched/{preempt,verbose,tunable_scaling,latency_*}",
         Trim::Nothing,
     ),
     (
@@ -142,7 +123,7 @@ const FIXED: &[(&str, Trim)] = &[
     ),
     ("/sys/kernel/debug/irq/irqs/*", Trim::Nothing),
     (
-        "/sys/module/{workqueue,rcutree,rcupdate,intel_idle,processor,haltpoll,kvm,nvme,nvme_core,pcie_aspm}/parameters/*",
+        "/sys/module/{processor,kvm,nvme,nvme_core,pcie_aspm}/parameters/*",
         Trim::Nothing,
     ),
     // CPUs. No `scaling_cur_freq` and the like: reading them wakes the CPU.
@@ -163,13 +144,12 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     (
-        "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_min_freq,scaling_max_freq,\
-         scaling_available_governors,cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,affected_cpus,\
-         energy_performance_preference,energy_performance_available_preferences}",
+        "/sys/devices/system/cpu/cpu*/cpufreq/{cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,\
+         energy_performance_available_preferences}",
         Trim::Nothing,
     ),
     (
-        "/sys/devices/system/cpu/cpu*/cpuidle/state*/{name,desc,latency,residency,disable,default_status}",
+        "/sys/devices/system/cpu/cpu*/cpuidle/state*/{name,desc,residency,default_status}",
         Trim::Nothing,
     ),
     (
@@ -209,18 +189,12 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     (
-        "/sys/devices/virtual/workqueue/*/{cpumask,nice,per_cpu,max_active,affinity_scope,affinity_strict}",
+        "/sys/devices/virtual/workqueue/*/{nice,per_cpu,max_active}",
         Trim::Nothing,
     ),
-    (
-        "/sys/block/*/queue/{rq_affinity,scheduler,nomerges,nr_requests,io_poll,wbt_lat_usec}",
-        Trim::Nothing,
-    ),
+    ("/sys/block/*/queue/nr_requests", Trim::Nothing),
     ("/sys/block/*/mq/*/cpu_list", Trim::Nothing),
-    (
-        "/sys/class/net/*/{napi_defer_hard_irqs,gro_flush_timeout,threaded,type}",
-        Trim::Nothing,
-    ),
+    ("/sys/class/net/*/type", Trim::Nothing),
     ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
     // Components of volumes and bonds.
     ("/sys/block/*/slaves/*/", Trim::Nothing),
@@ -266,7 +240,11 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
             trim,
         })
         .collect();
-    patterns.extend(crate::settings::patterns().map(plain));
+    patterns.extend(
+        crate::settings::OTHERS
+            .iter()
+            .map(|path| plain((*path).to_owned())),
+    );
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }

@@ -1,48 +1,18 @@
 //! Compares settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
 
 use super::{Pair, Step, shown};
-use crate::Level;
+use crate::settings::setting;
+use crate::{Level, knobs};
 use machine::{CpuId, CpuSet};
 use std::collections::BTreeMap;
 
-/// Settings that are known to cause noise on isolated CPUs.
-const MATTERS: [&str; 27] = [
-    "rq_affinity",
-    "scaling_governor",
-    "scaling_min_freq",
-    "scaling_max_freq",
-    "energy_performance_preference",
-    "disable",
-    "pm_qos_resume_latency_us",
-    "kernel.sched_rt_runtime_us",
-    "kernel.timer_migration",
-    "kernel.numa_balancing",
-    "kernel.nmi_watchdog",
-    "kernel.watchdog",
-    "kernel.watchdog_cpumask",
-    "kernel.soft_watchdog",
-    "vm.stat_interval",
-    "vm.compaction_proactiveness",
-    "control",
-    "no_turbo",
-    "boost",
-    "run",
-    "enabled",
-    "check_interval",
-    "runtime",
-    "period",
-    "features",
-    "affinity_scope",
-    "threaded",
-];
-
 /// Settings that are compared elsewhere or only identify the machine.
-const ELSEWHERE: [&str; 2] = ["/class/dmi/", "/virtual/dmi/"];
+const ELSEWHERE: [&str; 3] = ["/class/dmi/", "/virtual/dmi/", "/online"];
 
 pub(super) fn compare(pair: &mut Pair) {
     let (before, after) = (pair.before, pair.after);
     // One sentence is enough for a setting that changed in the same way on many CPUs.
-    let mut of_cpus: BTreeMap<(String, String, String), CpuSet> = BTreeMap::new();
+    let mut of_cpus: BTreeMap<(String, String, String, bool), CpuSet> = BTreeMap::new();
     for (path, new) in &after.settings.values {
         let Some(old) = before.settings.values.get(path).filter(|old| *old != new) else {
             continue;
@@ -55,12 +25,15 @@ pub(super) fn compare(pair: &mut Pair) {
             continue;
         }
         match cpu_of(path) {
-            Some((cpu, name)) => of_cpus.entry((name, old, new)).or_default().insert(cpu),
+            Some((cpu, name)) => {
+                let change = (name, old, new, matters(path));
+                of_cpus.entry(change).or_default().insert(cpu)
+            }
             None => one(pair, path, &old, &new),
         }
     }
-    for ((name, old, new), cpus) in of_cpus {
-        let level = match (matters(&name), cpus.intersects(pair.isolated)) {
+    for ((name, old, new, matters), cpus) in of_cpus {
+        let level = match (matters, cpus.intersects(pair.isolated)) {
             (true, true) => Level::Error,
             (true, false) if pair.isolated.is_empty() => Level::Warning,
             _ => Level::Info,
@@ -78,20 +51,13 @@ pub(super) fn compare(pair: &mut Pair) {
 
 fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
     let (name, subject) = called(path);
-    let is_mask = matches!(
-        name.as_str(),
-        "rps_cpus" | "xps_cpus" | "cpumask" | "kernel.watchdog_cpumask"
-    );
     let text = match subject.as_str() {
         "" => name.clone(),
         subject => format!("{name} of {subject}"),
     };
     let subject = if subject.is_empty() { name.clone() } else { subject };
-    let parse = |text: &str| match name.as_str() {
-        "kernel.watchdog_cpumask" => CpuSet::parse_list(text),
-        _ => CpuSet::parse_mask(text),
-    };
-    if let (true, Ok(was), Ok(is)) = (is_mask, parse(old), parse(new)) {
+    let cpus = |text: &str| knobs::of_file(path).find_map(|knob| knob.compare.cpus(text));
+    if let (Some(was), Some(is)) = (cpus(old), cpus(new)) {
         if was != is {
             let level = pair.reach(&was, &is, Level::Info);
             let message = format!("{text}: CPU {} -> {}", shown(&was), shown(&is));
@@ -99,7 +65,7 @@ fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
         }
         return;
     }
-    let level = if matters(&name) {
+    let level = if matters(path) {
         Level::Warning
     } else {
         Level::Info
@@ -113,9 +79,9 @@ fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
     );
 }
 
-fn matters(name: &str) -> bool {
-    let last = name.rsplit(' ').next().unwrap_or_default();
-    MATTERS.contains(&name) || MATTERS.contains(&last)
+/// Whether a setting is known to cause noise on isolated CPUs.
+fn matters(path: &str) -> bool {
+    knobs::of_file(path).next().is_some() || setting(path).is_some()
 }
 
 /// A CPU's own setting: `cpufreq/scaling_governor`, `cpuidle state2 disable`.

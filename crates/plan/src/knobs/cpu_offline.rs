@@ -66,7 +66,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: &format!("cpu{}", cpu.0),
             path: &online(cpu),
             value: "0",
-            compare: Compare::Text,
             why: "it shares a core with an isolated CPU, and takes execution time from it",
         };
         set(scene, plan, &file);

@@ -3,12 +3,13 @@
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, Takes};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 use machine::CpuId;
 
 pub(super) const KNOB: Knob = Knob {
     name: "cpuidle_disable",
     files: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/disable"],
+    reads: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/latency"],
     what: "forbids one idle state of one CPU",
     isolation: "1 for every state deeper than the first that halts: quick to wake, without burning power; `all` forbids \
                 that one too, and an idle CPU then polls",
@@ -79,7 +80,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
                 part: &format!("cpu{}/{}", cpu.0, state.name),
                 path: &state.path,
                 value: "1",
-                compare: Compare::Text,
                 why: &format!("coming back from this state takes {} us", state.latency_us),
             };
             set(scene, plan, &file);

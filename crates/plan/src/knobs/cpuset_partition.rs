@@ -17,6 +17,10 @@ pub(super) const KNOB: Knob = Knob {
            scheduler neither balances nor places anything there",
     aliases: &["cpuset.cpus.partition"],
     files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
+    related: &[
+        "/sys/fs/cgroup/NAME/cpuset.cpus",
+        "/sys/fs/cgroup/NAME/cpuset.mems",
+    ],
     isolation: "isolated: no other task, no load balancing; always read back, because an invalid partition is no error",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
     taken: Taken::From(Profile::Minimal),

@@ -1,7 +1,7 @@
 //! Defines the declaration of a knob. `plan`, `apply`, `explain` and the manual all read this one declaration.
 
 use crate::parameters::Price;
-use crate::{Intent, Plan, Profile, Refusal, Scene};
+use crate::{Compare, Intent, Plan, Profile, Refusal, Scene};
 use serde::Serialize;
 
 /// One kernel mechanism: what it is and how an intent uses it.
@@ -11,8 +11,14 @@ pub struct Knob {
     pub name: &'static str,
     /// Other names that users may know.
     pub aliases: &'static [&'static str],
-    /// The files it concerns; `N`, `DISK` and `IF` stand for any.
+    /// The files that it sets; words in capital letters stand for any number or name (see [`super::files`]).
     pub files: &'static [&'static str],
+    /// Files that it only reads, beside those.
+    pub reads: &'static [&'static str],
+    /// Other files of the mechanism, which `explain` and `diff` know. A plan does not read them.
+    pub related: &'static [&'static str],
+    /// How values of its files are compared.
+    pub compare: Compare,
     /// What it is, in a sentence or two.
     pub what: &'static str,
     /// Which value isolates, and what that means for isolated CPUs.
@@ -140,6 +146,9 @@ impl Knob {
         name: "",
         aliases: &[],
         files: &[],
+        reads: &[],
+        related: &[],
+        compare: Compare::Text,
         what: "",
         isolation: "",
         since: "",

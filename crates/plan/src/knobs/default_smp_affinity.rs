@@ -1,8 +1,8 @@
 //! Sets the CPUs of interrupts that are requested later.
 
-use super::mask_file::{Form, MaskFile, without_isolated};
+use super::mask_file::{MaskFile, without_isolated};
 use super::{Knob, Presence, Taken};
-use crate::{Plan, Profile, Scene};
+use crate::{Compare, Plan, Profile, Scene};
 
 const PATH: &str = "/proc/irq/default_smp_affinity";
 
@@ -16,6 +16,7 @@ pub(super) const KNOB: Knob = Knob {
     side_effects: "none",
     verify: "the file; drivers that set their own affinity and managed interrupts ignore it",
     peers: &["partrt", "tuna", "TuneD", "pyperf"],
+    compare: Compare::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -26,7 +27,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         knob: &KNOB,
         part: "",
         path: PATH,
-        form: Form::Mask,
         why: "interrupts requested from now on start on housekeeping CPUs",
     };
     let now = scene.machine.isolation.default_smp_affinity.as_ref();

@@ -4,11 +4,12 @@ use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 
 pub(super) const KNOB: Knob = Knob {
     name: "energy_performance_preference",
     files: &["/sys/devices/system/cpu/cpuN/cpufreq/energy_performance_preference"],
+    reads: &["/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus"],
     what: "whether a processor that chooses its frequency itself leans towards speed or power",
     isolation: "performance: it goes up at once and comes down late",
     needs: "intel_pstate or amd_pstate in active mode",
@@ -41,7 +42,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: policy.name,
             path: policy.path,
             value: scene.value_of(&KNOB),
-            compare: Compare::Text,
             why: "the processor chooses its frequency itself and would save power in the middle of work",
         };
         presence = presence.max(set(scene, plan, &file));

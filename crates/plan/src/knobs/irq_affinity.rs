@@ -26,6 +26,7 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "the housekeeping CPUs; with --irq-here PATTERN an interrupt of the program itself comes onto the isolated \
                 ones; managed interrupts refuse both",
     files: &["/proc/irq/N/smp_affinity_list"],
+    related: &["/proc/irq/N/smp_affinity"],
     aliases: &["smp_affinity_list"],
     refused: &[
         (declare::EIO, MANAGED),

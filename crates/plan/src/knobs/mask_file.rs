@@ -13,19 +13,8 @@ pub(super) struct MaskFile<'a> {
     pub part: &'a str,
     /// The file.
     pub path: &'a str,
-    /// How the set is written.
-    pub form: Form,
     /// The reason.
     pub why: &'a str,
-}
-
-/// How a set of CPUs is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// `0-1,4`
-    List,
-    /// `13`
-    Mask,
 }
 
 /// The change that removes the isolated CPUs from a set; `None` if the set does not contain them or is unknown. A set
@@ -38,9 +27,9 @@ pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskF
     } else {
         &rest
     };
-    let (text, compare): (fn(&CpuSet, u32) -> String, Compare) = match file.form {
-        Form::List => (|set, _| set.to_string(), Compare::List),
-        Form::Mask => (CpuSet::to_mask, Compare::Mask),
+    let text: fn(&CpuSet, u32) -> String = match file.knob.compare {
+        Compare::Mask => CpuSet::to_mask,
+        _ => |set, _| set.to_string(),
     };
     let width = scene
         .machine
@@ -55,7 +44,6 @@ pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskF
         part: file.part,
         path: file.path,
         value: &value,
-        compare,
         why: file.why,
     };
     Some(change(&value, &text(now, width)))
@@ -66,11 +54,7 @@ pub(super) fn narrow(scene: &Scene, plan: &mut Plan, file: &MaskFile) -> Presenc
     let Some(text) = scene.settings.get(file.path) else {
         return Presence::Absent;
     };
-    let now = match file.form {
-        Form::List => CpuSet::parse_list(text),
-        Form::Mask => CpuSet::parse_mask(text),
-    };
-    plan.changes
-        .extend(without_isolated(scene, now.ok().as_ref(), file));
+    let now = file.knob.compare.cpus(text);
+    plan.changes.extend(without_isolated(scene, now.as_ref(), file));
     Presence::Here
 }

@@ -3,7 +3,7 @@
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, declare};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Scene};
+use crate::{Plan, Scene};
 
 const INTEL: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
 const OTHERS: &str = "/sys/devices/system/cpu/cpufreq/boost";
@@ -32,7 +32,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         part,
         path,
         value,
-        compare: Compare::Text,
         why,
     };
     match set(scene, plan, &one("", INTEL, "1")) {

@@ -6,12 +6,13 @@ use super::cpuidle_disable::{first_halt_us, idle_states};
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 use machine::CpuId;
 
 pub(super) const KNOB: Knob = Knob {
     name: "pm_qos_resume_latency_us",
     files: &["/sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"],
+    reads: &["/sys/devices/system/cpu/cpuN/cpuidle/stateM/latency"],
     what: "how long a CPU may take to wake, in microseconds",
     isolation: "as long as its first halting state takes; n/a forbids all idle states of this one CPU, so that it polls; \
                 0 means no limit",
@@ -46,7 +47,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: &format!("cpu{}", cpu.0),
             path: &path,
             value: &value,
-            compare: Compare::Text,
             why: "deeper idle states take longer to wake from",
         };
         presence = presence.max(set(scene, plan, &file));

@@ -1,9 +1,9 @@
 //! Sets receive packet steering (`net/core/dev.c`, `get_rps_cpu`): the CPU that receives a packet passes it to another CPU for
 //! protocol processing. The kernel removes boot-isolated CPUs from a written mask by itself, but not those of partitions.
 
-use super::mask_file::{Form, MaskFile, narrow};
+use super::mask_file::{MaskFile, narrow};
 use super::{Knob, Presence, Taken, declare};
-use crate::{Plan, Profile, Scene};
+use crate::{Compare, Plan, Profile, Scene};
 
 pub(super) const BEGIN: &str = "/sys/class/net/";
 
@@ -19,6 +19,7 @@ pub(super) const KNOB: Knob = Knob {
     verify: "the files, and the row NET_RX of /proc/softirqs over time",
     peers: &["TuneD"],
     refused: &[(declare::EINVAL, "no CPU of the mask may do housekeeping")],
+    compare: Compare::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -35,7 +36,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             knob: &KNOB,
             part: &queue(between),
             path,
-            form: Form::Mask,
             why: "received packets are handed to these CPUs, which then do the protocol work",
         };
         presence = presence.max(narrow(scene, plan, &file));

@@ -1,8 +1,8 @@
 //! Sets the initial `rps_cpus` of queues that are created later in this network namespace.
 
-use super::mask_file::{Form, MaskFile, narrow};
+use super::mask_file::{MaskFile, narrow};
 use super::{Knob, Taken};
-use crate::Profile;
+use crate::{Compare, Profile};
 
 const PATH: &str = "/proc/sys/net/core/rps_default_mask";
 
@@ -15,6 +15,7 @@ pub(super) const KNOB: Knob = Knob {
     taken: Taken::From(Profile::Balanced),
     stops: &["soft_net"],
     side_effects: "none; other network namespaces have their own",
+    compare: Compare::Mask,
     plan: |scene, plan| {
         let why = "queues that are made later would hand packets to isolated CPUs";
         narrow(
@@ -24,7 +25,6 @@ pub(super) const KNOB: Knob = Knob {
                 knob: &KNOB,
                 part: "",
                 path: PATH,
-                form: Form::Mask,
                 why,
             },
         )

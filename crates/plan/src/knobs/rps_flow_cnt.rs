@@ -4,7 +4,7 @@ use super::rps_cpus::{BEGIN, queue};
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 
 pub(super) const KNOB: Knob = Knob {
     name: "rps_flow_cnt",
@@ -30,7 +30,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: &queue(between),
             path,
             value: scene.value_of(&KNOB),
-            compare: Compare::Text,
             why: "packets follow their reader, so one on an isolated CPU would draw protocol work there",
         };
         presence = presence.max(set(scene, plan, &file));

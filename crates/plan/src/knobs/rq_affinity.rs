@@ -14,7 +14,7 @@
 
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes, declare};
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 use machine::{Immovable, Preemption};
 
 const END: &str = "/queue/rq_affinity";
@@ -62,7 +62,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: disk,
             path,
             value: scene.value_of(&KNOB),
-            compare: Compare::Text,
             why: "a request completes on the CPU that submitted it, not on an isolated one that got the interrupt",
         };
         set(scene, plan, &file);

@@ -4,11 +4,15 @@ use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Compare, Finding, Level, Plan, Profile, Scene};
+use crate::{Finding, Level, Plan, Profile, Scene};
 
 pub(super) const KNOB: Knob = Knob {
     name: "scaling_governor",
     files: &["/sys/devices/system/cpu/cpuN/cpufreq/scaling_governor"],
+    reads: &[
+        "/sys/devices/system/cpu/cpuN/cpufreq/scaling_available_governors",
+        "/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus",
+    ],
     what: "who chooses the frequency of a CPU",
     isolation: "performance: no change of frequency in the middle of work",
     needs: "a machine whose frequency the kernel scales; virtual ones have none",
@@ -62,7 +66,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: policy.name,
             path: policy.path,
             value,
-            compare: Compare::Text,
             why: "a change of frequency stops the CPU for a moment and makes equal work take unequal time",
         };
         set(scene, plan, &file);

@@ -4,11 +4,15 @@ use super::frequency_policy::policies;
 use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Profile, Scene};
+use crate::{Plan, Profile, Scene};
 
 pub(super) const KNOB: Knob = Knob {
     name: "scaling_min_freq",
     files: &["/sys/devices/system/cpu/cpuN/cpufreq/scaling_min_freq"],
+    reads: &[
+        "/sys/devices/system/cpu/cpuN/cpufreq/scaling_max_freq",
+        "/sys/devices/system/cpu/cpuN/cpufreq/affected_cpus",
+    ],
     what: "the lowest frequency that a CPU may take, in kHz",
     isolation: "as high as scaling_max_freq: the frequency stays where it is",
     needs: "a machine whose frequency the kernel scales; virtual ones have none",
@@ -38,7 +42,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             part: policy.name,
             path: policy.path,
             value,
-            compare: Compare::Text,
             why: "a CPU that may slow down does the same work in unequal time",
         };
         set(scene, plan, &file);

@@ -4,7 +4,7 @@
 use super::declare::{EBUSY, EINVAL, EPERM};
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence};
-use crate::{Compare, Plan, Scene};
+use crate::{Plan, Scene};
 
 /// What refusals mean for both of them.
 pub(super) const REFUSED: &[(i32, &str)] = &[
@@ -29,7 +29,6 @@ pub(super) fn set_all(scene: &Scene, plan: &mut Plan, knob: &Knob, why: &str) ->
             part: &part,
             path: &path,
             value,
-            compare: Compare::Text,
             why,
         };
         presence = presence.max(set(scene, plan, &file));

@@ -1,7 +1,7 @@
 //! Sets automatic huge pages (`mm/huge_memory.c`, `mm/khugepaged.c`): joining and splitting them flushes the TLB of
 //! every CPU of the process.
 
-use super::value_file::{ValueFile, is_asked, set};
+use super::value_file::{is_asked, set_text};
 use super::{Knob, Presence, Taken, Takes};
 use crate::parameters::Price;
 use crate::{Compare, Plan, Profile, Scene};
@@ -24,6 +24,7 @@ pub(super) const KNOB: Knob = Knob {
                    `never` makes the kernel compute vm.min_free_kbytes anew, and undo again, to a few kB (mm/khugepaged.c)",
     verify: "the word in brackets, and thp_split_page and thp_collapse_alloc in /proc/vmstat",
     peers: &["TuneD", "pyperf"],
+    compare: Compare::Choice,
     plan,
     ..Knob::PLAIN
 };
@@ -33,18 +34,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     if !is_asked(scene, &KNOB) && scene.settings.get(PATH).is_some_and(never) {
         return Presence::Here;
     }
-    let value = scene.value_of(&KNOB);
     let why = "joining and splitting huge pages interrupts every CPU that runs the process";
-    set(
-        scene,
-        plan,
-        &ValueFile {
-            knob: &KNOB,
-            part: "",
-            path: PATH,
-            value,
-            compare: Compare::Choice,
-            why,
-        },
-    )
+    set_text(scene, plan, &KNOB, PATH, why)
 }

@@ -1,6 +1,6 @@
 //! Sets what makes room for a huge page, and when: the faulting program itself, a background thread, or nothing.
 
-use super::value_file::{ValueFile, is_asked, set};
+use super::value_file::{is_asked, set_text};
 use super::{Knob, Presence, Taken, Takes};
 use crate::parameters::Price;
 use crate::{Compare, Plan, Profile, Scene};
@@ -21,6 +21,7 @@ pub(super) const KNOB: Knob = Knob {
     side_effects: "huge pages are had less often",
     verify: "the word in brackets, and compact_stall in /proc/vmstat",
     peers: &["TuneD"],
+    compare: Compare::Choice,
     plan,
     ..Knob::PLAIN
 };
@@ -30,18 +31,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     if !is_asked(scene, &KNOB) && scene.settings.get(PATH).is_some_and(never) {
         return Presence::Here;
     }
-    let value = scene.value_of(&KNOB);
     let why = "making room for huge pages stalls programs or moves their pages";
-    set(
-        scene,
-        plan,
-        &ValueFile {
-            knob: &KNOB,
-            part: "",
-            path: PATH,
-            value,
-            compare: Compare::Choice,
-            why,
-        },
-    )
+    set_text(scene, plan, &KNOB, PATH, why)
 }

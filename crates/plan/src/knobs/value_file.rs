@@ -1,7 +1,7 @@
 //! Plans changes to kernel files that hold one value, from the actual to the intended value.
 
 use super::{Knob, Presence};
-use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo};
+use crate::{Action, Change, ChangeKind, OnRefusal, Plan, Scene, Undo};
 
 /// One file with a value.
 pub(super) struct ValueFile<'a> {
@@ -13,8 +13,6 @@ pub(super) struct ValueFile<'a> {
     pub path: &'a str,
     /// What it should hold.
     pub value: &'a str,
-    /// How values are compared.
-    pub compare: Compare,
     /// The reason.
     pub why: &'a str,
 }
@@ -24,16 +22,15 @@ pub(super) fn set(scene: &Scene, plan: &mut Plan, file: &ValueFile) -> Presence 
     let Some(now) = scene.settings.get(file.path) else {
         return Presence::Absent;
     };
-    if !file.compare.same(now, file.value) {
+    if !file.knob.compare.same(now, file.value) {
         plan.changes.push(change(file, now));
     }
     Presence::Here
 }
 
-/// As [`set`], for a knob with one file that holds plain text.
+/// As [`set`], for a knob with one file.
 pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, why: &str) -> Presence {
     let value = scene.value_of(knob);
-    let compare = Compare::Text;
     set(
         scene,
         plan,
@@ -42,7 +39,6 @@ pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, 
             part: "",
             path,
             value,
-            compare,
             why,
         },
     )
@@ -60,7 +56,6 @@ pub(super) fn change(file: &ValueFile, now: &str) -> Change {
         part,
         path,
         value,
-        compare,
         why,
     } = *file;
     Change {
@@ -77,7 +72,7 @@ pub(super) fn change(file: &ValueFile, now: &str) -> Change {
         action: Action::Write {
             path: path.to_owned(),
             value: value.to_owned(),
-            compare,
+            compare: knob.compare,
             on_refusal: OnRefusal::Report,
             undo: Undo::Restore,
         },

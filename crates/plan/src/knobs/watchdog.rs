@@ -13,11 +13,8 @@ const PATH: &str = "/proc/sys/kernel/watchdog_thresh";
 pub(super) const KNOB: Knob = Knob {
     name: "watchdog",
     aliases: &["watchdog_thresh", "soft_watchdog"],
-    files: &[
-        PATH,
-        "/proc/sys/kernel/watchdog",
-        "/proc/sys/kernel/soft_watchdog",
-    ],
+    files: &[PATH],
+    related: &["/proc/sys/kernel/watchdog", "/proc/sys/kernel/soft_watchdog"],
     what: "both lockup detectors, by the seconds until a CPU counts as hung",
     isolation: "a threshold of 0 ends them everywhere, a larger one than 10 thins them out; prefer watchdog_cpumask, which \
                 spares only the isolated CPUs",

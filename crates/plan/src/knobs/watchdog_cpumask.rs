@@ -1,9 +1,9 @@
 //! Sets which CPUs the lockup detectors watch (`kernel/watchdog.c`). By default all except those of `nohz_full=`;
 //! partitions do not change it.
 
-use super::mask_file::{Form, MaskFile, narrow};
+use super::mask_file::{MaskFile, narrow};
 use super::{Knob, Taken};
-use crate::Profile;
+use crate::{Compare, Profile};
 
 const PATH: &str = "/proc/sys/kernel/watchdog_cpumask";
 
@@ -19,13 +19,13 @@ pub(super) const KNOB: Knob = Knob {
     side_effects: "an isolated CPU that hangs is not reported; its tasks are still watched by khungtaskd",
     verify: "the file, and the row NMI of /proc/interrupts over time",
     peers: &["TuneD"],
+    compare: Compare::List,
     plan: |scene, plan| {
         let why = "the watchdog has a timer, and where it can an NMI, on every CPU that it watches";
         let file = MaskFile {
             knob: &KNOB,
             part: "",
             path: PATH,
-            form: Form::List,
             why,
         };
         narrow(scene, plan, &file)

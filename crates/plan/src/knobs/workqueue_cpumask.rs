@@ -1,8 +1,8 @@
 //! Sets which CPUs the kworkers of unbound workqueues (`kworker/u*`) may use.
 
-use super::mask_file::{Form, MaskFile, without_isolated};
+use super::mask_file::{MaskFile, without_isolated};
 use super::{Knob, Presence, Taken};
-use crate::{Plan, Profile, Scene};
+use crate::{Compare, Plan, Profile, Scene};
 
 const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
 
@@ -16,6 +16,7 @@ pub(super) const KNOB: Knob = Knob {
     side_effects: "none",
     verify: "the file, and Cpus_allowed_list of the kworker/u* threads",
     peers: &["partrt", "TuneD"],
+    compare: Compare::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -25,7 +26,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         knob: &KNOB,
         part: "",
         path: PATH,
-        form: Form::Mask,
         why: "unbound kernel work stays on housekeeping CPUs",
     };
     let now = scene.machine.isolation.workqueue_cpumask.as_ref();

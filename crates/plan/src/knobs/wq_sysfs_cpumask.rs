@@ -1,19 +1,16 @@
 //! Sets the CPUs of workqueues with a sysfs directory (`WQ_SYSFS`, `kernel/workqueue.c`): writeback, and those of some
 //! drivers. Each has its own mask; the kernel uses its intersection with the mask of all unbound workqueues.
 
-use super::mask_file::{Form, MaskFile, narrow};
+use super::mask_file::{MaskFile, narrow};
 use super::{Knob, Presence, Taken};
-use crate::{Plan, Profile, Scene};
+use crate::{Compare, Plan, Profile, Scene};
 
 const BEGIN: &str = "/sys/devices/virtual/workqueue/";
 
 pub(super) const KNOB: Knob = Knob {
     name: "wq_sysfs_cpumask",
     aliases: &["writeback_cpumask"],
-    files: &[
-        "/sys/devices/virtual/workqueue/NAME/cpumask",
-        "/sys/devices/virtual/workqueue/writeback/cpumask",
-    ],
+    files: &["/sys/devices/virtual/workqueue/NAME/cpumask"],
     what: "the CPUs that one unbound workqueue may use: writeback of dirty pages, block cgroups, some drivers",
     isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until somebody widens that",
     taken: Taken::From(Profile::Balanced),
@@ -21,6 +18,7 @@ pub(super) const KNOB: Knob = Knob {
     side_effects: "none",
     verify: "the files, and Cpus_allowed_list of the kworker/u* threads",
     peers: &["TuneD"],
+    compare: Compare::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -32,7 +30,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             knob: &KNOB,
             part: name,
             path,
-            form: Form::Mask,
             why: "the work of this queue stays on housekeeping CPUs",
         };
         presence = presence.max(narrow(scene, plan, &file));

@@ -8,7 +8,7 @@ const PATH: &str = "/sys/devices/virtual/workqueue/writeback/numa";
 
 pub(super) const KNOB: Knob = Knob {
     name: "writeback_numa",
-    files: &[PATH, "/sys/bus/workqueue/devices/writeback/numa"],
+    files: &[PATH],
     what: "whether the work of writeback stays on the memory node that it was queued on",
     isolation: "0 lets it run on any CPU of its mask; wq_sysfs_cpumask is what keeps it off isolated CPUs",
     since: "3.10 to 6.5",

@@ -1,10 +1,10 @@
 //! Sets transmit packet steering (`net/core/dev.c`, `netdev_pick_tx`): which queue a CPU sends through. It needs an explicit
 //! request, because it matters only to a program that sends from an isolated CPU, and then that program decides.
 
-use super::mask_file::{Form, MaskFile, narrow};
+use super::mask_file::{MaskFile, narrow};
 use super::rps_cpus::{BEGIN, queue};
 use super::{Knob, Presence, Taken};
-use crate::{Plan, Scene};
+use crate::{Compare, Plan, Scene};
 use machine::CpuSet;
 
 pub(super) const KNOB: Knob = Knob {
@@ -18,6 +18,7 @@ pub(super) const KNOB: Knob = Knob {
     stops: &["soft_net"],
     side_effects: "an isolated CPU that sends takes whatever queue the packet's hash says",
     verify: "the files, and the row NET_TX of /proc/softirqs over time",
+    compare: Compare::Mask,
     plan,
     ..Knob::PLAIN
 };
@@ -34,7 +35,6 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             knob: &KNOB,
             part: &queue(between),
             path,
-            form: Form::Mask,
             why: "an isolated CPU that sends would share the queue, and its lock, with housekeeping CPUs",
         };
         narrow(scene, plan, &file);

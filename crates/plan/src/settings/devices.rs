@@ -12,6 +12,13 @@ pub(super) const ROWS: &[SettingRow] = &[
     )
     .since("4.13"),
     row(
+        "affinity_scope",
+        "/sys/devices/virtual/workqueue/NAME/affinity_scope",
+        "how near to the CPU that queues it a workqueue runs its work",
+        "no effect on isolation by itself: the masks decide which CPUs can be used",
+    )
+    .since("6.6"),
+    row(
         "nr_requests",
         "/sys/block/DISK/queue/nr_requests",
         "requests that a disk queue holds",

@@ -66,6 +66,33 @@ pub(super) const ROWS: &[SettingRow] = &[
         "tsc on x86: looking at the clock stays in user space",
     ),
     row(
+        "scaling_max_freq",
+        "/sys/devices/system/cpu/cpuN/cpufreq/scaling_max_freq",
+        "the highest frequency that a CPU may use, in kHz",
+        "as high as cpuinfo_max_freq; scaling_min_freq is set to it",
+    )
+    .price(Price::Power),
+    row(
+        "fair_server_period",
+        "/sys/kernel/debug/sched/fair_server/cpuN/period",
+        "the period of the fair server of a CPU, in nanoseconds",
+        "no effect while fair_server sets the runtime to 0",
+    )
+    .since("6.12"),
+    row(
+        "ext_server_period",
+        "/sys/kernel/debug/sched/ext_server/cpuN/period",
+        "the period of the server for sched_ext tasks, in nanoseconds",
+        "no effect while ext_server sets the runtime to 0",
+    )
+    .since("7.0"),
+    row(
+        "sched_features",
+        "/sys/kernel/debug/sched/features",
+        "switches of the scheduler for development",
+        "the defaults; RT_PUSH_IPI sends interrupts to CPUs that run real-time tasks",
+    ),
+    row(
         "cpu_dma_latency",
         "/dev/cpu_dma_latency",
         "how long any CPU may take to wake",

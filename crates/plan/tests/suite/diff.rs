@@ -1,6 +1,6 @@
 //! What changed, in meanings: pairs of captured roots that differ in one thing, and what is said about it.
 
-use machine::{CpuSet, Machine, settings};
+use machine::{CpuSet, Machine};
 use plan::Level;
 use plan::diff::{Diff, Reading, diff};
 use root::Root;
@@ -106,7 +106,7 @@ impl Files {
         let root = Root::open(dir.path()).unwrap();
         Reading {
             machine: Machine::read(&root).with_tasks(&root).with_interrupts(&root),
-            settings: settings::read(&root),
+            settings: machine::settings::read(&root, plan::knobs::compared()),
             own_pid: None,
         }
     }

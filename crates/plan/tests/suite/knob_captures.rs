@@ -1,53 +1,107 @@
-//! A snapshot holds the files of every knob: `plan` on a captured machine answers as on the machine itself.
+//! The files of every knob are read by a plan, captured by a snapshot, and compared by `diff`: all follow from its declaration.
 
-use machine::capture;
+use machine::capture::{Also, capture};
+use machine::{CpuId, CpuSet, Machine, settings};
+use plan::diff::{Reading, diff};
+use plan::{Compare, KNOBS, Level, knobs};
 use root::Root;
+use std::collections::BTreeMap;
 
-/// Files of knobs that are no setting of the machine: those that appear with a partition, and the link to a file that has another
-/// name too.
-const NO_SETTINGS: &[&str] = &["/sys/fs/cgroup/", "/run/", "/sys/bus/workqueue/devices/"];
+/// Parts of the machine's model: a plan takes them from there.
+const MODEL: &[&str] = &["/etc/", "/proc/irq/", "/run/", "/sys/fs/cgroup/"];
 
-/// The file of a knob on some machine: placeholders get the name of a thing.
+/// The file of a knob on some machine: words in capital letters get the name of a thing.
 fn example(file: &str) -> String {
     let names = [
-        ("cpuN", "cpu0"),
-        ("stateM", "state0"),
-        ("/irq/N/", "/irq/24/"),
-        ("rx-N", "rx-0"),
-        ("tx-N", "tx-0"),
-        ("/IF/", "/eth0/"),
-        ("/DISK/", "/sda/"),
-        ("workqueue/NAME/", "workqueue/scsi_tmf_0/"),
+        ("PID", "7"),
+        ("NAME", "writeback"),
+        ("DISK", "sda"),
+        ("IF", "eth0"),
+        ("N", "3"),
+        ("M", "1"),
     ];
     names
         .iter()
-        .fold(file.to_owned(), |path, (place, name)| path.replace(place, name))
+        .fold(file.to_owned(), |path, (word, name)| path.replace(word, name))
+}
+
+/// Every file that knobs set (`files`), and read.
+fn examples(of: fn(&plan::Knob) -> Vec<&'static str>) -> Vec<(&'static plan::Knob, String)> {
+    let all = KNOBS
+        .iter()
+        .flat_map(|knob| of(knob).into_iter().map(|file| (*knob, file)));
+    let settings = all.filter(|(_, file)| !MODEL.iter().any(|start| file.starts_with(start)));
+    settings.map(|(knob, file)| (knob, example(file))).collect()
+}
+
+fn machine_with(values: &BTreeMap<String, &str>) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |path: &str, value: &str| {
+        let path = dir.path().join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{value}\n")).unwrap();
+    };
+    put("/proc/1/comm", "init");
+    put("/proc/mounts", "tracefs /proc tracefs rw 0 0");
+    values.iter().for_each(|(path, value)| put(path, value));
+    dir
 }
 
 #[test]
-fn a_snapshot_has_the_files_of_every_knob() {
-    let dir = tempfile::tempdir().unwrap();
-    let files: Vec<String> = plan::KNOBS
-        .iter()
-        .flat_map(|knob| knob.files)
-        .filter(|file| file.starts_with('/') && !NO_SETTINGS.iter().any(|start| file.starts_with(start)))
-        .map(|file| example(file))
-        .collect();
-    assert!(files.len() > 30, "{files:?}");
-    for file in &files {
-        let path = dir.path().join(file.trim_start_matches('/'));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "0\n").unwrap();
-    }
-    std::fs::create_dir_all(dir.path().join("proc/1")).unwrap();
-    std::fs::write(dir.path().join("proc/mounts"), "tracefs /proc tracefs rw 0 0\n").unwrap();
+fn a_snapshot_plans_as_the_machine_does() {
+    let files = examples(|knob| [knob.files, knob.reads].concat());
+    assert!(files.len() > 35, "{}", files.len());
+    let dir = machine_with(&files.iter().map(|(_, path)| (path.clone(), "0")).collect());
     let root = Root::open(dir.path()).unwrap();
     let archive = dir.path().join("snapshot.tar");
-    capture::capture(&root, &archive, "test", &[]).unwrap();
-    let captured = Root::open(&archive).unwrap();
-    let missing: Vec<&String> = files
-        .iter()
-        .filter(|file| !matches!(captured.value(file), Ok(Some(value)) if value == "0"))
+    let also: Vec<Also> = knobs::captured().collect();
+    capture(&root, &archive, "test", &also).unwrap();
+    let cpus = CpuSet::from_iter([CpuId(3)]);
+    let read = |root: &Root| settings::for_cpus(root, &cpus, knobs::planned());
+    let planned = read(&root);
+    assert_eq!(read(&Root::open(&archive).unwrap()), planned);
+    // The machine's model has this one.
+    let unbound = "/sys/devices/virtual/workqueue/cpumask";
+    let missing: Vec<&String> = files.iter().map(|(_, path)| path).collect();
+    let missing: Vec<_> = missing
+        .into_iter()
+        .filter(|path| *path != unbound && planned.get(path) != Some("0"))
         .collect();
-    assert!(missing.is_empty(), "not captured: {missing:?}");
+    assert!(missing.is_empty(), "not read: {missing:?}");
+}
+
+#[test]
+fn diff_reports_a_change_of_each_file_that_a_knob_sets() {
+    // Other parts of `diff` report these two.
+    let elsewhere = [
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/sys/devices/system/cpu/cpu3/online",
+    ];
+    for (knob, path) in examples(|knob| knob.files.to_vec()) {
+        let (old, new) = match knob.compare {
+            Compare::Choice => ("[a] b", "a [b]"),
+            Compare::List | Compare::Mask => ("1", "8"),
+            _ => ("1", "2"),
+        };
+        let read = |value| {
+            let dir = machine_with(&BTreeMap::from([(path.clone(), value)]));
+            let root = Root::open(dir.path()).unwrap();
+            Reading {
+                machine: Machine::read(&root),
+                settings: settings::read(&root, knobs::compared()),
+                own_pid: None,
+            }
+        };
+        // A list `8` is CPU 8, a mask `8` is CPU 3.
+        let isolated = CpuSet::from_iter([CpuId(3), CpuId(8)]);
+        let found = diff(&read(old), &read(new), Some(&isolated)).changes;
+        let reported = found.iter().filter(|change| change.id == "setting");
+        let levels: Vec<Level> = reported.map(|change| change.level).collect();
+        let is_enough = matches!(levels.as_slice(), [Level::Warning | Level::Error]);
+        assert!(
+            is_enough != elsewhere.contains(&path.as_str()),
+            "{}: {path} {found:?}",
+            knob.name
+        );
+    }
 }

@@ -7,5 +7,6 @@ mod boot_lines;
 mod choosing;
 mod declared;
 mod diff;
+mod finding_rows;
 mod knob_captures;
 mod knobs;

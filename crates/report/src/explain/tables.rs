@@ -31,7 +31,7 @@ pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> 
     entries.extend(
         KNOBS
             .iter()
-            .filter(|knob| knob.is_called(name))
+            .filter(|knob| knob.is_called(name) || knob.has_file(name))
             .map(|knob| of_knob(knob)),
     );
     entries.extend(setting(name).map(of_setting));
@@ -118,7 +118,7 @@ pub fn contents_text(style: Style) -> String {
 
 fn of_knob(knob: &Knob) -> Entry {
     Entry::new("knob", knob.name, sentence(knob.what))
-        .part("file", knob.files.join(", "))
+        .part("file", [knob.files, knob.related].concat().join(", "))
         .part("isolated CPUs", knob.isolation)
         .part("since", knob.since)
         .part("needs", knob.needs)

@@ -9,6 +9,7 @@ mod blaming;
 mod differences;
 mod escaping;
 mod everything;
+mod explained_paths;
 mod heat_maps;
 mod inspect;
 mod live_telling_gaps;

@@ -1,31 +1,27 @@
 //! The state that isolation may change, as sorted lines, and the comparison of two such states.
 //!
-//! This is the lab's own view and shares no code with the journal that it checks.
+//! This is the lab's own view and shares no code with the journal that it checks; only the names of the files of knobs are those
+//! that the knobs declare.
 
 use crate::tasks;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Directories of settings that isolation tools change. Whole trees are read; [`skipped`] excludes values that change by
-/// themselves.
+/// Directories of settings that isolation tools change, beside those of knobs. Whole trees are read; [`skipped`] excludes
+/// values that change by themselves.
 const TREES: &[&str] = &[
     "/sys/fs/cgroup",
     "/proc/irq",
     "/sys/devices/virtual/workqueue",
     "/proc/sys/kernel",
     "/proc/sys/vm",
-    "/proc/sys/net/core",
-    "/sys/kernel/mm/ksm",
-    "/sys/kernel/rcu_normal",
-    "/sys/kernel/rcu_expedited",
     "/sys/kernel/mm/transparent_hugepage",
     "/sys/kernel/debug/sched",
     "/sys/kernel/tracing/current_tracer",
     "/sys/kernel/tracing/tracing_on",
     "/sys/kernel/tracing/instances",
     "/sys/devices/system/cpu",
-    "/sys/devices/system/machinecheck",
     "/sys/devices/system/clocksource",
     "/sys/module/rcupdate/parameters",
     "/sys/module/watchdog/parameters",
@@ -34,7 +30,25 @@ const TREES: &[&str] = &[
     "/run/quietcore",
 ];
 
-/// Names of files that are settings, or lists derived from settings.
+/// Files that a knob sets. The lists of tasks are left out: [`read`] records each task with its cgroup.
+fn knob_files() -> impl Iterator<Item = &'static str> {
+    let files = plan::KNOBS.iter().flat_map(|knob| knob.files).copied();
+    files.filter(|file| {
+        let is_kernel = file.starts_with("/proc/") || file.starts_with("/sys/");
+        is_kernel && !file.ends_with("/cgroup.procs") && !file.ends_with("/tasks")
+    })
+}
+
+/// Directories of knobs' files outside of [`TREES`].
+fn knob_trees() -> impl Iterator<Item = &'static str> {
+    let outside = knob_files().filter(|file| !TREES.iter().any(|tree| file.starts_with(tree)));
+    outside.filter_map(|file| {
+        let fixed = file.split(|letter: char| letter.is_ascii_uppercase()).next()?;
+        Some(fixed.rsplit_once('/')?.0)
+    })
+}
+
+/// Whether a file is a setting, or a list derived from settings.
 fn is_setting(path: &str) -> bool {
     const ENDS: &[&str] = &[
         "cpuset.cpus",
@@ -56,33 +70,16 @@ fn is_setting(path: &str) -> bool {
         "cgroup.type",
         "cpuset.cpus.isolated",
         "notify_on_release",
-        "smp_affinity_list",
-        "default_smp_affinity",
         "cpumask",
         "cpu_mask",
-        "rq_affinity",
-        "rps_cpus",
-        "rps_flow_cnt",
-        "xps_cpus",
-        "check_interval",
-        "rcu_normal",
-        "rcu_expedited",
-        "pm_qos_resume_latency_us",
-        "energy_performance_preference",
-        "no_turbo",
-        "boost",
         "online",
         "governor",
-        "scaling_min_freq",
         "scaling_max_freq",
-        "disable",
         "current_clocksource",
         "current_tracer",
         "tracing_on",
         "enabled",
         "defrag",
-        "khugepaged/defrag",
-        "run",
         "runtime",
         "features",
         "isolated",
@@ -91,7 +88,9 @@ fn is_setting(path: &str) -> bool {
     ];
     let in_sysctl =
         path.starts_with("/proc/sys/") && !path.contains("/random/") && !path.contains("/ns_last_pid");
-    in_sysctl || ENDS.iter().any(|end| path.ends_with(end))
+    in_sysctl
+        || ENDS.iter().any(|end| path.ends_with(end))
+        || knob_files().any(|file| plan::knobs::is_file(file, path))
 }
 
 /// Values among the settings that change by themselves, or must not be read.
@@ -119,7 +118,7 @@ pub fn print() -> Result<(), String> {
 /// Every setting, and every task's mask, policy and cgroup.
 pub fn read() -> BTreeMap<String, String> {
     let mut state = BTreeMap::new();
-    for tree in TREES {
+    for tree in TREES.iter().copied().chain(knob_trees()) {
         walk(Path::new(tree), &mut state);
     }
     let me = std::process::id();
@@ -235,5 +234,32 @@ fn keep(name: &str, state: &mut BTreeMap<String, String>) {
             name.to_owned(),
             value.unwrap_or_else(|error| format!("({error})")),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_contains_every_file_that_a_knob_sets() {
+        let names = [
+            ("NAME", "rt"),
+            ("DISK", "sda"),
+            ("IF", "eth0"),
+            ("N", "3"),
+            ("M", "1"),
+        ];
+        for file in knob_files() {
+            let path = names
+                .iter()
+                .fold(file.to_owned(), |path, (word, name)| path.replace(word, name));
+            let is_walked = TREES
+                .iter()
+                .copied()
+                .chain(knob_trees())
+                .any(|tree| path.starts_with(tree));
+            assert!(is_walked && is_setting(&path) && !skipped(&path), "{file}");
+        }
     }
 }

@@ -12,36 +12,15 @@ const fn of(path: &'static str, value: &'static str) -> Expected {
     Expected { path, value }
 }
 
-/// Every file of this module, and some others that must not change.
-pub const FILES: &[&str] = &[
-    "/sys/devices/virtual/workqueue/cpumask",
-    "/sys/devices/virtual/workqueue/writeback/cpumask",
-    "/sys/devices/virtual/workqueue/blkcg_punt_bio/cpumask",
-    "/sys/block/sda/queue/rq_affinity",
-    "/sys/class/net/lo/queues/rx-0/rps_cpus",
-    "/sys/class/net/lo/queues/rx-0/rps_flow_cnt",
-    "/proc/sys/kernel/timer_migration",
-    "/proc/sys/kernel/watchdog_cpumask",
-    "/proc/sys/kernel/watchdog",
-    "/proc/sys/kernel/soft_watchdog",
-    "/proc/sys/kernel/watchdog_thresh",
-    "/proc/sys/kernel/nmi_watchdog",
-    "/proc/sys/kernel/numa_balancing",
-    "/proc/sys/kernel/sched_rt_runtime_us",
-    "/proc/sys/vm/stat_interval",
-    "/proc/sys/vm/compaction_proactiveness",
-    "/proc/sys/vm/compact_unevictable_allowed",
-    "/sys/kernel/rcu_expedited",
-    "/sys/kernel/rcu_normal",
-    "/sys/kernel/mm/ksm/run",
-    "/sys/kernel/mm/transparent_hugepage/enabled",
-    "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
-    "/sys/devices/system/machinecheck/machinecheck0/check_interval",
-    "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
-    "/sys/kernel/debug/sched/fair_server/cpu3/runtime",
-    "/sys/kernel/debug/sched/fair_server/cpu0/runtime",
-    "/sys/kernel/debug/sched/ext_server/cpu3/runtime",
-];
+/// Every file of this module, and one that must not change.
+pub fn files() -> Vec<&'static str> {
+    let tables = [BALANCED, STRICT, BY_NAME].into_iter().flatten();
+    let mut files: Vec<&str> = tables.map(|one| one.path).collect();
+    files.push("/proc/sys/kernel/soft_watchdog");
+    files.sort_unstable();
+    files.dedup();
+    files
+}
 
 /// Of `balanced`.
 pub const BALANCED: &[Expected] = &[
@@ -95,3 +74,39 @@ pub const BY_NAME: &[Expected] = &[
     of("/sys/kernel/debug/sched/ext_server/cpu3/runtime", "0"),
     of("/sys/block/sda/queue/rq_affinity", "1"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Knobs without a value here: these guests have no file of most (frequency, idle states, several queues) or have nothing
+    /// to change in it. The scenario checks the effect of `cpu_offline` instead.
+    const WITHOUT: &[&str] = &[
+        "writeback_numa",
+        "rps_default_mask",
+        "xps_cpus",
+        "transparent_hugepage_defrag",
+        "energy_performance_preference",
+        "scaling_governor",
+        "scaling_min_freq",
+        "no_turbo",
+        "cpuidle_disable",
+        "cpu_offline",
+    ];
+
+    #[test]
+    fn every_knob_that_is_a_file_has_an_expected_value() {
+        let missing = plan::KNOBS.iter().filter(|knob| {
+            let is_setting = |file: &&&str| {
+                !file.starts_with("/sys/fs/cgroup/")
+                    && (file.starts_with("/proc/sys/") || file.starts_with("/sys/"))
+            };
+            knob.files.iter().any(|file| is_setting(&file)) && !files().iter().any(|file| knob.has_file(file))
+        });
+        let missing: Vec<&str> = missing.map(|knob| knob.name).collect();
+        assert_eq!(
+            missing, WITHOUT,
+            "a knob needs a value in BALANCED, STRICT or BY_NAME, or a place in WITHOUT"
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! What the tests of the layers share: a captured machine whose partition was in force, to be broken in the model.
 
 use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, Source, Verdict, Wish, check, judge};
-use machine::{CpuId, CpuSet, Machine, settings};
+use machine::{CpuId, CpuSet, Machine};
 use observe::{Activity, Class, Counted, CpuActivity};
 use plan::{Intent, Level, PartitionName, Profile};
 use root::Root;
@@ -73,7 +73,7 @@ pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
 impl Bench {
     pub fn look(&self) -> (Vec<CheckFinding>, Verdict) {
         let root = root();
-        let settings = settings::for_cpus(&root, &self.wish.intent.cpus);
+        let settings = machine::settings::for_cpus(&root, &self.wish.intent.cpus, plan::knobs::planned());
         let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);
         for path in case.paths() {
             let read = root.value(&path).ok().flatten();

@@ -61,7 +61,7 @@ impl Made {
             machine::parse_stat(&stat).unwrap()
         }).collect());
         let concerned = machine.topology.with_siblings(&intent.cpus);
-        let settings = machine::settings::for_cpus(&root, &concerned);
+        let settings = machine::settings::for_cpus(&root, &concerned, plan::knobs::planned());
         plan::plan(&machine, &settings, intent)
     }
 }

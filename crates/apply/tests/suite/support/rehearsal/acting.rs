@@ -30,7 +30,7 @@ pub fn isolate_by(
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
-    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus, plan::knobs::planned());
     let in_force: Vec<Intent> = Journal::open(disk)?
         .map(|journal| {
             let layers = journal.layers();

@@ -193,6 +193,15 @@ impl Kernel {
         kernel
     }
 
+    /// As [`Kernel::boot_with_settings`], with the files of all knobs of the profiles.
+    pub fn boot_with_all_knobs(rules: Rules) -> Kernel {
+        let kernel = Kernel::boot_with_settings(rules);
+        for (path, text) in settings::of_other_knobs() {
+            kernel.put(&path, &format!("{text}\n"));
+        }
+        kernel
+    }
+
     fn mount(&self) {
         match self.rules {
             Rules::V1DropsPins | Rules::V1KeepsPins => {

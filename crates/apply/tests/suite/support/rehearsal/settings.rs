@@ -1,6 +1,31 @@
-//! What knobs of the profile `strict` turn, as it is after a boot.
+//! What knobs of the profile `strict` set, as it is after a boot.
 
-/// Files that hold one value each.
+#[path = "../../../../../plan/tests/suite/knobs/cases.rs"]
+mod cases;
+
+use plan::{KNOBS, Knob, Taken};
+
+/// The files of knobs of the profiles that [`SETTINGS`] lacks, as in the first case in which each knob changes something.
+pub fn of_other_knobs() -> impl Iterator<Item = (String, &'static str)> {
+    let is_here = |knob: &Knob| SETTINGS.iter().any(|(path, _)| knob.has_file(path));
+    KNOBS
+        .iter()
+        .filter(move |knob| matches!(knob.taken, Taken::From(_)) && !is_here(knob))
+        .filter_map(|knob| {
+            let mut own = cases::CASES.iter().filter(|case| case.knob == knob.name);
+            own.find(|case| case.with.is_empty() && !case.wanted.is_empty())
+        })
+        .flat_map(|case| case.files.iter())
+        // This machine has no directories of frequency policies.
+        .map(|(path, value)| {
+            (
+                cases::spelled(path).replace("/cpufreq/policy3/", "/cpu3/cpufreq/"),
+                *value,
+            )
+        })
+}
+
+/// Files that hold one value each. Journals of released versions were written on a machine with exactly these.
 pub const SETTINGS: &[(&str, &str)] = &[
     ("/sys/devices/virtual/workqueue/writeback/cpumask", "f"),
     ("/sys/block/sda/queue/rq_affinity", "1"),

@@ -52,7 +52,7 @@ impl System for Kernel {
                         self.put(path, &format!("{}\n", words.join(" ")));
                     }
                     // The word moves the brackets; a word that is not there is refused.
-                    "enabled" | "defrag" if path.contains("hugepage") => {
+                    "enabled" | "defrag" if self.get(path).contains('[') => {
                         let now = self.get(path).replace(['[', ']'], "");
                         let words: Vec<&str> = now.split_whitespace().collect();
                         if !words.contains(&value) {
