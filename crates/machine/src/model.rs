@@ -8,7 +8,7 @@ use crate::{cgroups, interrupts, irqbalance, isolation, kernel, neighbours, task
 use root::{Origin, Root};
 
 /// A machine as read from a [`root::Root`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// Live or captured.
     pub origin: Origin,
