@@ -6,32 +6,8 @@ use std::fmt;
 /// Why a boot line is not changed. Nothing has been written when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
-    /// No loader was recognised.
-    NoLoader {
-        /// Names of the loaders.
-        looked_for: String,
-        /// What could not be read, if anything.
-        refused: String,
-        /// What to do.
-        next: String,
-    },
-    /// More than one loader was recognised.
-    Several {
-        /// Names and evidence.
-        found: String,
-    },
-    /// The named loader is not on this machine.
-    NotHere {
-        /// The name.
-        name: String,
-        /// The loaders that are.
-        found: String,
-    },
-    /// A file that is not text.
-    NotText {
-        /// The file.
-        path: String,
-    },
+    /// Any reason that no caller has to tell from the others.
+    Failed(Failure),
     /// A file without a slot for the line.
     NoPlace {
         /// The file.
@@ -63,15 +39,6 @@ pub enum BootError {
         /// What to do.
         next: String,
     },
-    /// Files that another program regenerates.
-    Generated {
-        /// The file, or a description of the files.
-        path: String,
-        /// The program that writes it.
-        why: String,
-        /// The right file to edit.
-        next: String,
-    },
     /// A loader whose files are displayed but not edited.
     Shown {
         /// The loader.
@@ -79,22 +46,6 @@ pub enum BootError {
         /// The evidence for it.
         why: String,
         /// The right file to edit, and its content afterwards.
-        next: String,
-    },
-    /// The loader with files on the machine did not start it.
-    NotTheOne {
-        /// The files, and the evidence against them.
-        why: String,
-        /// What to do.
-        next: String,
-    },
-    /// A word that is invalid on a boot line.
-    Word {
-        /// The word.
-        word: String,
-        /// Why not.
-        why: String,
-        /// The remedy.
         next: String,
     },
     /// A line that the kernel would truncate.
@@ -107,25 +58,6 @@ pub enum BootError {
         most: usize,
         /// The source of the limit.
         who: String,
-    },
-    /// Our words are in another loader.
-    OtherLoader {
-        /// Where they are.
-        there: String,
-    },
-    /// No entry would stay without our words.
-    NoFallback {
-        /// Why.
-        why: String,
-        /// What to do.
-        next: String,
-    },
-    /// The loader's own tool is not installed.
-    NoTool {
-        /// Its name.
-        tool: String,
-        /// Its purpose.
-        why: String,
     },
     /// No entry starts a kernel.
     NoKernel {
@@ -157,6 +89,24 @@ pub enum BootError {
 }
 
 impl BootError {
+    /// Wrong usage: what, why, next.
+    pub(crate) fn usage(
+        what: impl Into<String>,
+        why: impl Into<String>,
+        next: impl Into<String>,
+    ) -> BootError {
+        BootError::Failed(Failure::usage(what, why, next))
+    }
+
+    /// Not possible on this machine: what, why, next.
+    pub(crate) fn unable(
+        what: impl Into<String>,
+        why: impl Into<String>,
+        next: impl Into<String>,
+    ) -> BootError {
+        BootError::Failed(Failure::new(Status::Unable, what, why, next))
+    }
+
     /// The same error, with the words to add by hand, where to add them, and what activates them.
     #[must_use]
     pub fn by_hand(self, words: &[String], place: &str, tool: &str) -> BootError {
@@ -179,36 +129,7 @@ impl From<&BootError> for Failure {
     /// One arm for each variant: its exit status, what, why, next.
     fn from(error: &BootError) -> Failure {
         match error {
-            BootError::NoLoader {
-                looked_for,
-                refused,
-                next,
-            } => Failure::new(
-                if refused.is_empty() {
-                    Status::Unable
-                } else {
-                    Status::Denied
-                },
-                "no boot loader was found that quietcore can edit",
-                format!("looked for: {looked_for}{refused}"),
-                next,
-            ),
-            BootError::Several { found } => Failure::usage(
-                "several boot loaders were found",
-                found,
-                "say which one starts this machine: --loader NAME",
-            ),
-            BootError::NotHere { name, found } => Failure::usage(
-                format!("loader {name} was not found on this machine"),
-                format!("found: {found}"),
-                "name one of those, or leave --loader out",
-            ),
-            BootError::NotText { path } => Failure::new(
-                Status::Unable,
-                format!("{path} is not changed"),
-                "it is no UTF-8 text, so its bytes could not all be kept",
-                "make it plain text first",
-            ),
+            BootError::Failed(failure) => failure.clone(),
             BootError::NoPlace { path, why, next } => Failure::new(
                 Status::Unable,
                 format!("{path} has no place for the boot line"),
@@ -237,27 +158,12 @@ impl From<&BootError> for Failure {
                 why,
                 next,
             ),
-            BootError::Generated { path, why, next } => Failure::new(
-                Status::Unable,
-                format!("an edit of {path} would not last"),
-                why,
-                next,
-            ),
             BootError::Shown { loader, why, next } => Failure::new(
                 Status::Unable,
                 format!("{loader} starts this machine, and quietcore does not edit its file"),
                 why,
                 next,
             ),
-            BootError::NotTheOne { why, next } => Failure::new(
-                Status::Unable,
-                "the boot loader whose files are here did not start this machine",
-                why,
-                next,
-            ),
-            BootError::Word { word, why, next } => {
-                Failure::usage(format!("`{word}` cannot be put on the boot line"), why, next)
-            }
             BootError::TooLong {
                 entry,
                 length,
@@ -267,21 +173,6 @@ impl From<&BootError> for Failure {
                 format!("the boot line of {entry} would be too long"),
                 format!("it would have {length} bytes, and {who} takes {most}"),
                 "write shorter CPU lists, or take words out that are not needed; nothing was changed",
-            ),
-            BootError::OtherLoader { there } => Failure::new(
-                Status::Conflict,
-                format!("quietcore's words are in the files of loader {there}"),
-                "one machine has one boot line of ours",
-                "take them out with `quietcore boot clear` first",
-            ),
-            BootError::NoFallback { why, next } => {
-                Failure::usage("no entry would stay bootable as it was", why, next)
-            }
-            BootError::NoTool { tool, why } => Failure::new(
-                Status::Unable,
-                format!("{tool} is not there"),
-                why,
-                "install it, then try again",
             ),
             BootError::NoKernel {
                 loader,
