@@ -4,8 +4,8 @@
 use super::journals::Memory;
 use super::{Target, text};
 use apply::boot_line::{BootNotes, read_captured};
-use apply::{Captured, boot_attempt, history, installed, kprobes, latency, restarts, tracing};
-use root::Root;
+use apply::{Captured, Force, boot_attempt, history, installed, kprobes, latency, restarts, tracing};
+use root::{Live, Root};
 
 pub const TARGET: Target = Target {
     name: "ledgers",
@@ -51,7 +51,7 @@ thread_local! {
 }
 
 fn read(bytes: &[u8]) {
-    NOTHING.with(|(_, root)| {
+    NOTHING.with(|(dir, root)| {
         let system = Captured(root);
         // What is read may be removed, so each reader has its own.
         let file = || Memory::with(bytes);
@@ -68,7 +68,8 @@ fn read(bytes: &[u8]) {
             );
         }
         let _ = read_captured(bytes, Some("a"));
-        let _ = installed::is_installed(&file());
+        let files = Live::rehearsal(dir.path());
+        let _ = installed::remove_some(&files, &file(), Force::No, &[], &|_| false);
         let _ = boot_attempt::good(&file(), Some("a"));
         let _ = restarts::under_way(&file());
         let _ = history(&file());

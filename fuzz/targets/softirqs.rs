@@ -10,6 +10,6 @@ pub const TARGET: Target = Target {
         ])
     },
     run: |bytes| {
-        let _ = observe::parse_softirqs(&text(bytes));
+        let _ = observe::parse_interrupts(&text(bytes));
     },
 };

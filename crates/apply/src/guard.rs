@@ -77,12 +77,6 @@ impl Guard {
         self.token.clone()
     }
 
-    /// The guard's process ID.
-    #[must_use]
-    pub fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// Dismisses the guard and waits until it has exited.
     pub fn disarm(mut self) {
         if let Some(input) = self.child.stdin.as_mut() {

@@ -79,18 +79,6 @@ impl Inhabitants {
             .collect()
     }
 
-    /// Number of tasks that were inside.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.inside.len()
-    }
-
-    /// Whether the partition was empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.inside.is_empty()
-    }
-
     /// Moves them back with the children that they forked since. The moves are journalled. Tasks keep their pins, as
     /// far as the new CPUs allow, and their policies. Tasks that ended since are not in the result.
     ///

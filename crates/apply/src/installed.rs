@@ -213,14 +213,6 @@ pub fn put_aside(files: &dyn Files, path: &str) -> Result<Option<String>, ApplyE
     })
 }
 
-/// Whether anything is installed.
-///
-/// # Errors
-/// The read error.
-pub fn is_installed(lasting: &dyn Storage) -> Result<bool, ApplyError> {
-    Ok(!Notes::read(lasting)?.standing_notes().is_empty())
-}
-
 /// Missing parent directories of a path, outermost first.
 pub(crate) fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyError> {
     let mut missing = Vec::new();

@@ -58,7 +58,8 @@ pub enum Threshold {
 /// Whether a cgroup accepts single threads of a process in another cgroup.
 #[must_use]
 pub fn is_threaded(root: &Root, dir: &str) -> bool {
-    matches!(cgroup_type(root, dir).as_deref(), Some("threaded"))
+    let kind = root.value(&format!("{dir}/cgroup.type")).ok().flatten();
+    kind.as_deref() == Some("threaded")
 }
 
 /// The file with a cgroup's members that is readable for every type: `cgroup.procs` of a threaded cgroup is not.
@@ -171,10 +172,6 @@ fn limits(root: &Root, mount: &str, cgroup: &str, domain: &str) -> Vec<Limit> {
         path = path.rsplit_once('/').map_or("", |(above, _)| above);
     }
     found
-}
-
-fn cgroup_type(root: &Root, dir: &str) -> Option<String> {
-    root.value(&format!("{dir}/cgroup.type")).ok().flatten()
 }
 
 /// Whether a cgroup or one below it has tasks.

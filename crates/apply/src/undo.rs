@@ -56,12 +56,7 @@ pub enum Which<'a> {
     To(u64),
 }
 
-impl Which<'_> {
-    /// Whether it may select more than one.
-    fn is_many(self) -> bool {
-        matches!(self, Which::All | Which::Because(_) | Which::To(_))
-    }
-}
+impl Which<'_> {}
 
 /// What happens to a resize that has started and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +209,7 @@ pub(crate) fn undo_open(
             }
             break;
         }
-        if !next.is_leftover && !which.is_many() {
+        if !next.is_leftover && !matches!(which, Which::All | Which::Because(_) | Which::To(_)) {
             break;
         }
         // The interrupted one was the last one.

@@ -118,7 +118,7 @@ pub enum GapsFrom {
 }
 
 /// One CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Default)]
 pub struct CpuAnswer {
     /// Its number.
     pub cpu: u32,

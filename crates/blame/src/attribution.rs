@@ -54,7 +54,7 @@ impl<'n> Attribution<'n> {
     /// Searches for the first gap of at least this length. Ignores everything after it.
     #[must_use]
     pub fn until(mut self, limit_ns: u64) -> Attribution<'n> {
-        self.cpus.iter_mut().for_each(|cpu| cpu.look_for(limit_ns));
+        self.cpus.iter_mut().for_each(|cpu| cpu.limit_ns = limit_ns);
         self
     }
 
@@ -117,7 +117,7 @@ impl<'n> Attribution<'n> {
     pub fn finish(mut self) -> Answer {
         if let Some((_, gap)) = self.found() {
             // Everything else observed, on any of them, is in its sums.
-            let seen = self.cpus.iter().map(Cpu::looked_to);
+            let seen = self.cpus.iter().map(|cpu| cpu.at);
             let end = seen.fold(gap.end.max(self.at), u64::max);
             self.cpus.iter_mut().for_each(|cpu| cpu.end_at(end));
         }

@@ -38,6 +38,7 @@ pub(crate) enum Change {
 }
 
 /// One CPU.
+#[derive(Default)]
 pub(crate) struct Cpu {
     pub(crate) cpu: u32,
     pub(crate) victims: Victims,
@@ -49,7 +50,8 @@ pub(crate) struct Cpu {
     /// Thread locations that other CPUs reported.
     changes: Vec<(u64, i32, Change)>,
     /// End of the time that has been attributed.
-    at: u64,
+    /// End of the time that has been attributed.
+    pub(crate) at: u64,
     pub(crate) current: i32,
     irqs: Vec<Context>,
     stacks: HashMap<i32, Vec<Context>>,
@@ -80,7 +82,7 @@ pub(crate) struct Cpu {
     /// Start of the gap in progress, if events are the only source.
     gap_since: u64,
     /// The length of the gap to search for.
-    limit_ns: u64,
+    pub(crate) limit_ns: u64,
     /// The first such gap.
     pub(crate) found: Option<Gap>,
     pub(crate) lost_events: u64,
@@ -106,37 +108,12 @@ impl Cpu {
             window: target.window,
             gaps: target.gaps.as_ref().map(|_| VecDeque::new()),
             gaps_end: target.window.start,
-            changes: Vec::new(),
             at: target.window.start,
             current: UNKNOWN,
-            irqs: Vec::new(),
-            stacks: HashMap::new(),
-            task: None,
-            next_serial: 0,
-            pieces: Pieces::default(),
-            ended_now: HashMap::new(),
-            waiting: Vec::new(),
-            undecided: Vec::new(),
-            usual: Usual::default(),
-            rows: Rows::default(),
-            raisers: Vec::new(),
             stories: Stories::new(keep),
-            own: Rows::default(),
-            wanted_ns: 0,
-            stolen_ns: 0,
-            unexplained_ns: 0,
-            gap_count: 0,
-            outside: 0,
-            longest_run_ns: 0,
             ran_since: target.window.start,
-            in_gap: false,
-            gap_since: 0,
             limit_ns: u64::MAX,
-            found: None,
-            lost_events: 0,
-            blind: false,
-            is_tracked: false,
-            inside: Inside::default(),
+            ..Cpu::default()
         }
     }
 
@@ -180,16 +157,6 @@ impl Cpu {
         if self.found.is_none() && gap.end.saturating_sub(gap.start) >= self.limit_ns {
             self.found = Some(gap);
         }
-    }
-
-    /// Searches for the first gap of at least this length.
-    pub(crate) const fn look_for(&mut self, limit_ns: u64) {
-        self.limit_ns = limit_ns;
-    }
-
-    /// End of the time that has been attributed.
-    pub(crate) const fn looked_to(&self) -> u64 {
-        self.at
     }
 
     /// Sets the end of the window, which is after everything passed so far.

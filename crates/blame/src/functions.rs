@@ -111,7 +111,6 @@ struct Lane {
     /// Of the first gap.
     tallies: HashMap<u64, Tally>,
     kept: Vec<(Gap, HashMap<u64, Tally>)>,
-    lost: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -159,16 +158,11 @@ impl<'f> Functions<'f> {
 
     /// The next item of the trace, in order of time.
     pub fn event(&mut self, event: &Event<'_>) {
-        let (cpu, lost) = match event {
-            Event::Record { cpu, .. } => (*cpu, 0),
-            Event::Lost { cpu, count } => (*cpu, count.unwrap_or(1)),
-            Event::Broken { cpu, .. } => (*cpu, 1),
-        };
-        let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == cpu) else {
+        let (Event::Record { cpu, .. } | Event::Lost { cpu, .. } | Event::Broken { cpu, .. }) = event;
+        let Some(lane) = self.lanes.iter_mut().find(|lane| lane.cpu == *cpu) else {
             return;
         };
         let Event::Record { record, .. } = event else {
-            lane.lost = lane.lost.saturating_add(lost);
             lane.stacks.clear();
             return;
         };
@@ -208,12 +202,6 @@ impl<'f> Functions<'f> {
         for lane in self.lanes.iter_mut().filter(|lane| lane.stack().is_empty()) {
             lane.pass(to, self.most);
         }
-    }
-
-    /// Number of records that the kernel dropped.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.lost).sum()
     }
 
     /// The longest gaps of each CPU, the longest first.

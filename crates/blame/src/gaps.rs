@@ -5,7 +5,7 @@
 //! unexplained.
 
 /// Time without the program, in units of the trace clock (nanoseconds).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Gap {
     /// Start, inclusive.
     pub start: u64,

@@ -4,7 +4,7 @@ use crate::question::{Follow, Victim};
 use std::collections::HashSet;
 
 /// The victim from the view of one CPU.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Victims {
     pids: HashSet<i32>,
     follow: Follow,

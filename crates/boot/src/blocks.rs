@@ -8,7 +8,6 @@ const BEGIN: &str = "# quietcore: begin";
 const END: &str = "# quietcore: end";
 
 /// A text with a block at its end.
-#[must_use]
 pub fn with_block(text: &str, block: &str) -> String {
     // A missing final line end is added inside the block, so that removing the block restores the bytes.
     let gap = if text.is_empty() || text.ends_with('\n') {
@@ -20,7 +19,6 @@ pub fn with_block(text: &str, block: &str) -> String {
 }
 
 /// A text without our blocks.
-#[must_use]
 pub fn without_blocks(text: &str) -> String {
     let (mut kept, mut inside) = (String::new(), false);
     for line in text.split_inclusive('\n') {

@@ -9,6 +9,7 @@ use crate::merge::{Part, Swap, merge, take_back};
 use crate::tools::Run;
 use crate::tree::{self, Edited, Tree};
 use crate::{BootError, Fallback, Keeper, Limit, Loader, Turn};
+use root::{Failure, Status};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,7 +133,10 @@ fn fallback(bare: &Edited, loader: &'static Loader, need: Need) -> Result<(Vec<E
     match (loader.fallback)(bare)? {
         Fallback::Stays(what) => Ok((Vec::new(), format!("stays bootable as it was: {what}"))),
         Fallback::Made(made, what) => Ok((made, format!("stays bootable as it was: {what}"))),
-        Fallback::None { why, next } if need == Need::Fallback => Err(BootError::NoFallback { why, next }),
+        Fallback::None { why, next } if need == Need::Fallback => {
+            let what = "no entry would stay bootable as it was";
+            Err(BootError::usage(what, why, next))
+        }
         Fallback::None { why, .. } => Ok((Vec::new(), format!("no entry stays as it was: {why}"))),
     }
 }
@@ -229,8 +233,12 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
         return Ok(work);
     };
     if ours.loader != loader.name {
-        let there = ours.loader.clone();
-        return Err(BootError::OtherLoader { there });
+        return Err(BootError::Failed(Failure::new(
+            Status::Conflict,
+            format!("quietcore's words are in the files of loader {}", ours.loader),
+            "one machine has one boot line of ours",
+            "take them out with `quietcore boot clear` first",
+        )));
     }
     let mut slots: Vec<Slot> = Vec::new();
     for line in lines_with(tree, loader, ours)? {

@@ -6,32 +6,8 @@ use std::fmt;
 /// Why a boot line is not changed. Nothing has been written when one of these is returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
-    /// No loader was recognised.
-    NoLoader {
-        /// Names of the loaders.
-        looked_for: String,
-        /// What could not be read, if anything.
-        refused: String,
-        /// What to do.
-        next: String,
-    },
-    /// More than one loader was recognised.
-    Several {
-        /// Names and evidence.
-        found: String,
-    },
-    /// The named loader is not on this machine.
-    NotHere {
-        /// The name.
-        name: String,
-        /// The loaders that are.
-        found: String,
-    },
-    /// A file that is not text.
-    NotText {
-        /// The file.
-        path: String,
-    },
+    /// Any reason that no caller has to tell from the others.
+    Failed(Failure),
     /// A file without a slot for the line.
     NoPlace {
         /// The file.
@@ -63,15 +39,6 @@ pub enum BootError {
         /// What to do.
         next: String,
     },
-    /// Files that another program regenerates.
-    Generated {
-        /// The file, or a description of the files.
-        path: String,
-        /// The program that writes it.
-        why: String,
-        /// The right file to edit.
-        next: String,
-    },
     /// A loader whose files are displayed but not edited.
     Shown {
         /// The loader.
@@ -79,22 +46,6 @@ pub enum BootError {
         /// The evidence for it.
         why: String,
         /// The right file to edit, and its content afterwards.
-        next: String,
-    },
-    /// The loader with files on the machine did not start it.
-    NotTheOne {
-        /// The files, and the evidence against them.
-        why: String,
-        /// What to do.
-        next: String,
-    },
-    /// A word that is invalid on a boot line.
-    Word {
-        /// The word.
-        word: String,
-        /// Why not.
-        why: String,
-        /// The remedy.
         next: String,
     },
     /// A line that the kernel would truncate.
@@ -107,25 +58,6 @@ pub enum BootError {
         most: usize,
         /// The source of the limit.
         who: String,
-    },
-    /// Our words are in another loader.
-    OtherLoader {
-        /// Where they are.
-        there: String,
-    },
-    /// No entry would stay without our words.
-    NoFallback {
-        /// Why.
-        why: String,
-        /// What to do.
-        next: String,
-    },
-    /// The loader's own tool is not installed.
-    NoTool {
-        /// Its name.
-        tool: String,
-        /// Its purpose.
-        why: String,
     },
     /// No entry starts a kernel.
     NoKernel {
@@ -157,6 +89,24 @@ pub enum BootError {
 }
 
 impl BootError {
+    /// Wrong usage: what, why, next.
+    pub(crate) fn usage(
+        what: impl Into<String>,
+        why: impl Into<String>,
+        next: impl Into<String>,
+    ) -> BootError {
+        BootError::Failed(Failure::usage(what, why, next))
+    }
+
+    /// Not possible on this machine: what, why, next.
+    pub(crate) fn unable(
+        what: impl Into<String>,
+        why: impl Into<String>,
+        next: impl Into<String>,
+    ) -> BootError {
+        BootError::Failed(Failure::new(Status::Unable, what, why, next))
+    }
+
     /// The same error, with the words to add by hand, where to add them, and what activates them.
     #[must_use]
     pub fn by_hand(self, words: &[String], place: &str, tool: &str) -> BootError {
@@ -175,123 +125,77 @@ impl BootError {
     }
 }
 
-impl BootError {
-    fn status(&self) -> Status {
-        match self {
-            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
-            BootError::OtherLoader { .. } => Status::Conflict,
-            BootError::Several { .. }
-            | BootError::NotHere { .. }
-            | BootError::Word { .. }
-            | BootError::TooLong { .. }
-            | BootError::NoFallback { .. }
-            | BootError::NoKernel { .. } => Status::Usage,
-            _ => Status::Unable,
-        }
-    }
-
-    /// What failed.
-    fn what(&self) -> String {
-        match self {
-            BootError::NoLoader { .. } => "no boot loader was found that quietcore can edit".to_owned(),
-            BootError::Several { .. } => "several boot loaders were found".to_owned(),
-            BootError::NotHere { name, .. } => format!("loader {name} was not found on this machine"),
-            BootError::NotText { path } => format!("{path} is not changed"),
-            BootError::NoPlace { path, .. } => format!("{path} has no place for the boot line"),
-            BootError::NotComputed { .. } => {
-                "the boot line cannot be computed, so its files are not edited".to_owned()
-            }
-            BootError::Disagree { files, generated, .. } => {
-                format!("the boot line of {files} is not the one in {generated}, so neither is edited")
-            }
-            BootError::Generated { path, .. } => format!("an edit of {path} would not last"),
-            BootError::Shown { loader, .. } => {
-                format!("{loader} starts this machine, and quietcore does not edit its file")
-            }
-            BootError::NotTheOne { .. } => {
-                "the boot loader whose files are here did not start this machine".to_owned()
-            }
-            BootError::Word { word, .. } => format!("`{word}` cannot be put on the boot line"),
-            BootError::TooLong { entry, .. } => format!("the boot line of {entry} would be too long"),
-            BootError::OtherLoader { there } => {
-                format!("quietcore's words are in the files of loader {there}")
-            }
-            BootError::NoFallback { .. } => "no entry would stay bootable as it was".to_owned(),
-            BootError::NoTool { tool, .. } => format!("{tool} is not there"),
-            BootError::NoKernel { loader, release, .. } => {
-                format!("no entry of {loader} starts kernel {release}")
-            }
-            BootError::OneKernel { loader, release, .. } => {
-                format!("loader {loader} cannot start kernel {release} for one boot")
-            }
-            BootError::NoTrial { loader, .. } => {
-                format!("loader {loader} cannot try an entry for one boot")
-            }
-        }
-    }
-
-    /// The reason.
-    fn why(&self) -> String {
-        match self {
-            BootError::NoLoader {
-                looked_for, refused, ..
-            } => format!("looked for: {looked_for}{refused}"),
-            BootError::Several { found } => found.clone(),
-            BootError::NotHere { found, .. } => format!("found: {found}"),
-            BootError::NotText { .. } => "it is no UTF-8 text, so its bytes could not all be kept".to_owned(),
-            BootError::NotComputed { path, line, why, .. } => format!("{path}:{line}: {why}"),
-            BootError::TooLong {
-                length, most, who, ..
-            } => format!("it would have {length} bytes, and {who} takes {most}"),
-            BootError::OtherLoader { .. } => "one machine has one boot line of ours".to_owned(),
-            BootError::NoKernel { there, .. } => format!("its entries start: {there}"),
-            BootError::NoPlace { why, .. }
-            | BootError::Disagree { why, .. }
-            | BootError::Generated { why, .. }
-            | BootError::Shown { why, .. }
-            | BootError::NotTheOne { why, .. }
-            | BootError::Word { why, .. }
-            | BootError::NoFallback { why, .. }
-            | BootError::NoTool { why, .. }
-            | BootError::OneKernel { why, .. }
-            | BootError::NoTrial { why, .. } => why.clone(),
-        }
-    }
-
-    /// What to do next.
-    fn next(&self) -> &str {
-        match self {
-            BootError::Several { .. } => "say which one starts this machine: --loader NAME",
-            BootError::NotHere { .. } => "name one of those, or leave --loader out",
-            BootError::NotText { .. } => "make it plain text first",
-            BootError::TooLong { .. } => {
-                "write shorter CPU lists, or take words out that are not needed; nothing was changed"
-            }
-            BootError::OtherLoader { .. } => "take them out with `quietcore boot clear` first",
-            BootError::NoTool { .. } => "install it, then try again",
-            BootError::NoKernel { .. } => {
-                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed"
-            }
-            BootError::OneKernel { .. } => {
-                "leave the kernel out, or install it by hand and try it with the kernel that then runs"
-            }
-            BootError::NoLoader { next, .. }
-            | BootError::NoPlace { next, .. }
-            | BootError::NotComputed { next, .. }
-            | BootError::Disagree { next, .. }
-            | BootError::Generated { next, .. }
-            | BootError::Shown { next, .. }
-            | BootError::NotTheOne { next, .. }
-            | BootError::Word { next, .. }
-            | BootError::NoFallback { next, .. }
-            | BootError::NoTrial { next, .. } => next,
-        }
-    }
-}
-
 impl From<&BootError> for Failure {
+    /// One arm for each variant: its exit status, what, why, next.
     fn from(error: &BootError) -> Failure {
-        Failure::new(error.status(), error.what(), error.why(), error.next())
+        match error {
+            BootError::Failed(failure) => failure.clone(),
+            BootError::NoPlace { path, why, next } => Failure::new(
+                Status::Unable,
+                format!("{path} has no place for the boot line"),
+                why,
+                next,
+            ),
+            BootError::NotComputed {
+                path,
+                line,
+                why,
+                next,
+            } => Failure::new(
+                Status::Unable,
+                "the boot line cannot be computed, so its files are not edited",
+                format!("{path}:{line}: {why}"),
+                next,
+            ),
+            BootError::Disagree {
+                files,
+                generated,
+                why,
+                next,
+            } => Failure::new(
+                Status::Unable,
+                format!("the boot line of {files} is not the one in {generated}, so neither is edited"),
+                why,
+                next,
+            ),
+            BootError::Shown { loader, why, next } => Failure::new(
+                Status::Unable,
+                format!("{loader} starts this machine, and quietcore does not edit its file"),
+                why,
+                next,
+            ),
+            BootError::TooLong {
+                entry,
+                length,
+                most,
+                who,
+            } => Failure::usage(
+                format!("the boot line of {entry} would be too long"),
+                format!("it would have {length} bytes, and {who} takes {most}"),
+                "write shorter CPU lists, or take words out that are not needed; nothing was changed",
+            ),
+            BootError::NoKernel {
+                loader,
+                release,
+                there,
+            } => Failure::usage(
+                format!("no entry of {loader} starts kernel {release}"),
+                format!("its entries start: {there}"),
+                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
+            ),
+            BootError::OneKernel { loader, release, why } => Failure::new(
+                Status::Unable,
+                format!("loader {loader} cannot start kernel {release} for one boot"),
+                why,
+                "leave the kernel out, or install it by hand and try it with the kernel that then runs",
+            ),
+            BootError::NoTrial { loader, why, next } => Failure::new(
+                Status::Unable,
+                format!("loader {loader} cannot try an entry for one boot"),
+                why,
+                next,
+            ),
+        }
     }
 }
 

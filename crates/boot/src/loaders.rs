@@ -36,6 +36,7 @@ use crate::tools::Run;
 use crate::tree::Tree;
 use crate::trial::Trial;
 use crate::{BootError, Edit};
+use root::{Failure, Status};
 
 /// All supported loaders.
 pub const LOADERS: &[&Loader] = &[
@@ -196,6 +197,25 @@ impl std::fmt::Debug for Loader {
 }
 
 impl Loader {
+    /// What most loaders have in common: they read their entries from plain files at every boot.
+    const PLAIN: Loader = Loader {
+        name: "",
+        about: "",
+        find: |_| None,
+        lines: |_| Ok(Vec::new()),
+        entries: |_| Vec::new(),
+        commit: |_, _| Ok(Vec::new()),
+        fallback: variable::no_fallback,
+        trial: variable::NO_TRIAL,
+        words: Words::Plain,
+        keeper: Keeper::Files,
+        efi_name: None,
+        source: |_| Source::Entries,
+        adds: Adds::These(&[]),
+        remarks: |_| Vec::new(),
+        refuses: |_, _| None,
+    };
+
     /// Why its files must not be edited here: another program regenerates them, or they cannot be parsed. The error contains the
     /// words and the right place for them; without words only the place.
     #[must_use]
@@ -217,18 +237,15 @@ impl Loader {
     /// Checks that it passes these words on unchanged.
     ///
     /// # Errors
-    /// [`BootError::Word`] for the first that it does not.
+    /// A usage error for the first that it does not.
     pub fn check_words(&self, words: &[String]) -> Result<(), BootError> {
         const SCRIPT: &[char] = &[
             '"', '\'', '\\', '$', '`', ';', '&', '|', '<', '>', '{', '}', '#', ' ', '\t',
         ];
         for word in words {
             let refused = |why: &str, next: &str| {
-                Err(BootError::Word {
-                    word: word.clone(),
-                    why: why.to_owned(),
-                    next: next.to_owned(),
-                })
+                let what = format!("`{word}` cannot be put on the boot line");
+                Err(BootError::usage(what, why, next))
             };
             if word
                 .chars()
@@ -288,13 +305,16 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
     };
     if let Some(name) = named {
         let one = found.iter().find(|one| one.loader.name == name).cloned();
-        return one.ok_or_else(|| BootError::NotHere {
-            name: name.to_owned(),
-            found: if found.is_empty() {
-                "none".to_owned()
-            } else {
-                names(&found)
-            },
+        return one.ok_or_else(|| {
+            let found = match found.is_empty() {
+                true => "none".to_owned(),
+                false => names(&found),
+            };
+            BootError::usage(
+                format!("loader {name} was not found on this machine"),
+                format!("found: {found}"),
+                "name one of those, or leave --loader out",
+            )
         });
     }
     let (mut fitting, mut against) = (Vec::new(), Vec::new());
@@ -305,28 +325,35 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
         }
     }
     match fitting.as_slice() {
-        [] if !against.is_empty() => Err(BootError::NotTheOne {
-            why: against.join("; "),
-            next: other_way(tree).unwrap_or_else(|| {
+        [] if !against.is_empty() => Err(BootError::unable(
+            "the boot loader whose files are here did not start this machine",
+            against.join("; "),
+            other_way(tree).unwrap_or_else(|| {
                 "look at the loader that started it; where the evidence is wrong, name the right one with --loader".to_owned()
             }),
-        }),
-        [] => Err(BootError::NoLoader {
-            looked_for: LOADERS
-                .iter()
-                .map(|loader| loader.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-            refused: refused.iter().map(|said| format!("; {said}")).collect(),
-            next: other_way(tree).unwrap_or_else(|| {
-                "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows \
-                 them"
-                    .to_owned()
-            }),
-        }),
+        )),
+        [] => Err(no_loader(tree, refused)),
         [only] => Ok(only.clone()),
         several => by_firmware(tree, several),
     }
+}
+
+/// No loader was recognised. `refused` could not be read.
+fn no_loader(tree: &dyn Tree, refused: &[String]) -> BootError {
+    let names: Vec<&str> = LOADERS.iter().map(|loader| loader.name).collect();
+    let refused: String = refused.iter().map(|said| format!("; {said}")).collect();
+    let status = match refused.is_empty() {
+        true => Status::Unable,
+        false => Status::Denied,
+    };
+    let usual = "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows \
+                 them";
+    BootError::Failed(Failure::new(
+        status,
+        "no boot loader was found that quietcore can edit",
+        format!("looked for: {}{refused}", names.join(", ")),
+        other_way(tree).unwrap_or_else(|| usual.to_owned()),
+    ))
 }
 
 /// The one of several that the firmware reports.
@@ -339,13 +366,15 @@ fn by_firmware(tree: &dyn Tree, several: &[Found]) -> Result<Found, BootError> {
     let by_firmware: Vec<&Found> = several.iter().filter(fits).collect();
     match by_firmware.as_slice() {
         [one] => Ok((*one).clone()),
-        _ => Err(BootError::Several {
-            found: several
+        _ => Err(BootError::usage(
+            "several boot loaders were found",
+            several
                 .iter()
                 .map(|one| format!("{} ({})", one.loader.name, one.evidence))
                 .collect::<Vec<_>>()
                 .join("; "),
-        }),
+            "say which one starts this machine: --loader NAME",
+        )),
     }
 }
 
@@ -354,26 +383,6 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
     let pairs = bytes.chunks_exact(2);
     let units: Vec<u16> = pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
     String::from_utf16_lossy(&units).trim_matches('\0').to_lowercase()
-}
-
-/// For loaders without remarks.
-pub(crate) fn no_remarks(_tree: &dyn Tree) -> Vec<String> {
-    Vec::new()
-}
-
-/// For loaders that read the entries directly.
-pub(crate) fn entries_as_they_are(_tree: &dyn Tree) -> Source {
-    Source::Entries
-}
-
-/// For loaders whose files can always be parsed.
-pub(crate) fn no_refusal(_tree: &dyn Tree, _words: &[String]) -> Option<BootError> {
-    None
-}
-
-/// For loaders that read their files at every boot.
-pub(crate) fn nothing_to_run(_tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(Vec::new())
 }
 
 /// For boards that start one entry with one line.

@@ -154,7 +154,6 @@ pub fn on_line(line: &str, words: &[String]) -> String {
 
 /// Undoes our changes to a slot as far as they are still there: a word of ours that was changed since then stays.
 /// Returns the text, and the words that were not found.
-#[must_use]
 pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
     let words = kernels_words(part);
     let mut used: Vec<bool> = vec![false; words.len()];

@@ -8,7 +8,6 @@ const BEGINNINGS: [&str; 3] = ["vmlinuz-", "vmlinux-", "kernel-"];
 
 /// The release in the path of a kernel image, as `uname -r` will report it: that of `/boot/vmlinuz-RELEASE`, and of
 /// `/MACHINE/RELEASE/linux` as `kernel-install` places it. `None` for names without one (Arch's `vmlinuz-linux`).
-#[must_use]
 pub(crate) fn of_image(path: &str) -> Option<&str> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     // Ubuntu's name for it if the firmware checks signatures.
@@ -23,7 +22,6 @@ pub(crate) fn of_image(path: &str) -> Option<&str> {
 }
 
 /// Whether a text is a release. It is written into scripts, so characters special to a shell or `sed` are refused.
-#[must_use]
 pub(crate) fn is_release(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".+-_~".contains(letter);
     text.starts_with(|first: char| first.is_ascii_digit())
@@ -32,7 +30,6 @@ pub(crate) fn is_release(text: &str) -> bool {
 }
 
 /// Whether a boot line is one for rescue.
-#[must_use]
 pub(crate) fn is_rescue_line(line: &str) -> bool {
     words(line).any(|word| {
         matches!(

@@ -28,7 +28,6 @@ pub enum Keeps {
 
 /// The assignments of a file, in order, without comments. An assignment that may not run is left alone, and the value
 /// before it may still be in effect.
-#[must_use]
 pub fn assignments(text: &str) -> Vec<Assignment> {
     let mut found = Vec::new();
     let (mut at, mut depth) = (0, 0);

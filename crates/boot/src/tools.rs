@@ -85,7 +85,7 @@ impl Run {
 /// The first installed tool of several, with its arguments.
 ///
 /// # Errors
-/// [`BootError::NoTool`] if none is installed.
+/// None is installed.
 pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, BootError> {
     let there = choices.iter().find(|(name, _)| place(tree, name).is_some());
     if let Some((name, arguments)) = there {
@@ -99,10 +99,11 @@ pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, Boo
         .iter()
         .find(|tool| tool.name == name)
         .map_or("", |tool| tool.about);
-    Err(BootError::NoTool {
-        tool: name.to_owned(),
-        why: format!("it has to run after the change ({about})"),
-    })
+    Err(BootError::unable(
+        format!("{name} is not there"),
+        format!("it has to run after the change ({about})"),
+        "install it, then try again",
+    ))
 }
 
 /// The path of a tool in the table; `None` if it is not installed or not in the table.

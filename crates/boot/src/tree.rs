@@ -191,11 +191,15 @@ pub fn look(tree: &dyn Tree, path: &str) -> Option<String> {
 /// A file as text for editing: every byte counts.
 ///
 /// # Errors
-/// [`BootError::NotText`] for invalid UTF-8.
+/// Invalid UTF-8.
 pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
     let text = tree.bytes(path).map(String::from_utf8).transpose();
-    text.map_err(|_| BootError::NotText {
-        path: path.to_owned(),
+    text.map_err(|_| {
+        BootError::unable(
+            format!("{path} is not changed"),
+            "it is no UTF-8 text, so its bytes could not all be kept",
+            "make it plain text first",
+        )
     })
 }
 

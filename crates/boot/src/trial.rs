@@ -63,7 +63,6 @@ pub enum Chosen {
 }
 
 /// The words of a trial on a line: the requested ones, and those of every trial.
-#[must_use]
 pub fn trial_line(line: &str, words: &[String]) -> String {
     let mut all = words.to_vec();
     all.extend([PANIC.to_owned(), MARK.to_owned()]);

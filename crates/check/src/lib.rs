@@ -19,13 +19,11 @@ pub use judge::{Judged, Threshold, Verdict, judge};
 pub use layers::{LAYERS, Layer};
 
 /// The findings of all layers.
-#[must_use]
 pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {
     check_layers(evidence, cases, |_| true)
 }
 
 /// As [`check`], for some layers only: those whose part of the machine has changed.
-#[must_use]
 pub fn check_layers(
     evidence: &Evidence,
     cases: &[Case],

@@ -10,11 +10,13 @@ use watch::drift::{Line, text};
 pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
 
 /// The log.
+#[derive(Default)]
 pub struct Outlets {
     path: PathBuf,
     error: Option<RootError>,
     lost: u64,
-    lost_ever: u64,
+    /// Lines lost since the start.
+    pub lost_ever: u64,
     is_back: bool,
 }
 
@@ -23,10 +25,7 @@ impl Outlets {
     pub fn new(path: &Path) -> Outlets {
         Outlets {
             path: path.to_owned(),
-            error: None,
-            lost: 0,
-            lost_ever: 0,
-            is_back: false,
+            ..Outlets::default()
         }
     }
 
@@ -86,11 +85,6 @@ impl Outlets {
             // Without a journal there is still the log.
             let _ = datagram::send(datagram::JOURNAL, &of_journal(line));
         }
-    }
-
-    /// Lines lost since the start.
-    pub fn lost_ever(&self) -> u64 {
-        self.lost_ever
     }
 
     /// The current error of the log.

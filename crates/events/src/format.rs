@@ -7,7 +7,7 @@ use crate::field::{Field, Shape};
 const LONGEST: usize = 1 << 20;
 
 /// An event's description.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Format {
     /// Its subsystem: `sched`, `irq`.
     pub system: String,
@@ -31,11 +31,7 @@ impl Format {
     pub fn parse(system: &str, text: &str) -> Result<Format, FormatError> {
         let mut format = Format {
             system: system.to_owned(),
-            name: String::new(),
-            id: 0,
-            common: Vec::new(),
-            fields: Vec::new(),
-            print: String::new(),
+            ..Format::default()
         };
         if text.len() > LONGEST {
             return Err(FormatError::Missing {

@@ -19,7 +19,6 @@ mod page;
 mod prefetch;
 mod print;
 pub mod text;
-pub mod timeline;
 
 pub use endian::Endian;
 pub use error::{FormatError, PageError};

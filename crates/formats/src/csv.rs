@@ -10,7 +10,6 @@ pub(crate) use read::label;
 pub use read::{looks_like, read};
 pub use write::write;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "csv";
 
 /// The first line of the file: the column names.

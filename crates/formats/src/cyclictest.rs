@@ -6,7 +6,6 @@ mod write;
 pub use read::{looks_like, read};
 pub use write::{every_row, rows_with_samples};
 
-/// The name of the format.
 pub(crate) const NAME: &str = "cyclictest";
 
 /// Common to all of its files.

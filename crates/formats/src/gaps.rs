@@ -9,11 +9,8 @@ use measure::gaps::{END, HEAD, TORN};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "gaps";
 
-/// Whether the start of a file is one.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.starts_with(HEAD)
 }
@@ -29,13 +26,10 @@ struct Cpu {
 }
 
 /// Reads it. A partial last line comes from a run that died: it is skipped, and a note reports it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "quietcore", 1);
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
-    let mut room = Room::new();
+    let mut room = Room::default();
     let (mut torn, mut whole) = (None, false);
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {

@@ -42,7 +42,6 @@ const PANELS: [Panel; 4] = [
 
 /// Writes the script: the facts as text, one named data block per histogram (lower bound in us, count), per list of
 /// stretches and of single samples (seconds, us), then the panels that have data.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = String::new();
     head(&mut text, recording);

@@ -11,7 +11,6 @@ use crate::tally::{MOST_QUANTILES, Room, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "hgrm";
 
 /// The assumed unit of a value: milliseconds.
@@ -20,8 +19,6 @@ const UNIT_NS: u64 = 1_000_000;
 /// Further decimals of a value are less than a nanosecond.
 const DECIMALS: u32 = 6;
 
-/// Whether the start of a file is such a table.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(is_head)
 }
@@ -40,6 +37,7 @@ struct Row {
     low_ns: u64,
 }
 
+#[derive(Default)]
 struct Table {
     series: Series,
     tally: Tally,
@@ -68,7 +66,10 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             if table.is_some() {
                 return Err(line.wrong(text, Problem::Order(quoted(text))));
             }
-            table = Some(Table::new());
+            table = Some(Table {
+                series: Series::new(Kind::Latency),
+                ..Table::default()
+            });
             continue;
         }
         let Some(table) = &mut table else { continue };
@@ -83,19 +84,6 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
 }
 
 impl Table {
-    fn new() -> Table {
-        Table {
-            series: Series::new(Kind::Latency),
-            tally: Tally::default(),
-            room: Room::new(),
-            last: None,
-            is_whole: false,
-            decimals: 0,
-            has_smallest: false,
-            half_of_sub_buckets: None,
-        }
-    }
-
     /// `   12009.471     0.100000         8622         1.11`; the last one ends with `inf`, or has no fourth column.
     fn row(&mut self, line: &Line) -> Result<(), ReadError> {
         let words: Vec<&str> = line.words().take(5).collect();
@@ -156,7 +144,6 @@ impl Table {
             if value.trim_start_matches('-').eq_ignore_ascii_case("nan") {
                 continue;
             }
-            #[allow(clippy::cast_precision_loss)]
             let in_ns = |milliseconds: f64| milliseconds * UNIT_NS as f64;
             match name {
                 "Mean" => self.series.stated.mean_ns = Some(in_ns(line.decimal(value)?)),

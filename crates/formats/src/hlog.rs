@@ -16,14 +16,11 @@ use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::time::Duration;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "hlog";
 
 /// The divisor of the column with the largest value, which all other tools use.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Whether the start of a file is such a log.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| {
         line.starts_with("#[Histogram log format version")
@@ -36,13 +33,10 @@ pub fn looks_like(head: &str) -> bool {
 }
 
 /// Reads it; intervals with the same tag are summed.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "HdrHistogram", 1);
     let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
-    let mut room = Room::new();
+    let mut room = Room::default();
     let mut deserializer = Deserializer::new();
     let mut gaps = false;
     let mut lines = Lines::of(input);
@@ -144,7 +138,6 @@ fn of_tag(tag: &str, gaps: bool) -> Option<Series> {
 }
 
 /// Writes one interval per series, and one for each series in its `beside`.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut bytes = Vec::new();
     let mut builder = IntervalLogWriterBuilder::new();

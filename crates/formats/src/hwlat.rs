@@ -10,14 +10,11 @@ use measure::Level;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "hwlat";
 
 const UNIT_NS: u64 = 1_000;
 const MARK: &str = "inner/outer(us):";
 
-/// Whether the start of a file is of this tracer.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| line.trim() == "# tracer: hwlat") || head.contains(MARK)
 }
@@ -30,12 +27,9 @@ struct Cpu {
 }
 
 /// Reads it. The longer of the two gaps of a line counts.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut cpus: BTreeMap<Option<u32>, Cpu> = BTreeMap::new();
-    let (mut room, mut nmis, mut is_hwlat) = (Room::new(), 0_u64, false);
+    let (mut room, mut nmis, mut is_hwlat) = (Room::default(), 0_u64, false);
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();

@@ -11,7 +11,6 @@ use crate::tally::{Room, Spikes, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "hwlatdetect";
 
 const UNIT_NS: u64 = 1_000;
@@ -27,8 +26,6 @@ const SETTINGS: [&str; 6] = [
     "MTBF",
 ];
 
-/// Whether the start of a file is of hwlatdetect.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines()
         .any(|line| line.starts_with(HEAD) || of_tracer(line.trim()).is_some())
@@ -56,16 +53,13 @@ struct Samples {
 }
 
 /// Reads it. The longer of the two gaps of a sample counts, as in the tool itself.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "hwlatdetect", UNIT_NS);
     let mut run = Run::default();
     let mut samples = Samples {
         tally: Tally::default(),
         spikes: Spikes::default(),
-        room: Room::new(),
+        room: Room::default(),
         longest_ns: 0,
     };
     let mut is_known = false;

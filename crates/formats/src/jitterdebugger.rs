@@ -32,8 +32,6 @@ struct Cpu {
     avg: Option<f64>,
 }
 
-/// Whether the start of a file is its JSON.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     // rt-tests also has a member with this name, which is a number.
     let opens = |rest: &str| {
@@ -65,7 +63,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         recording.fact(&name, value);
     }
-    let mut room = Room::new();
+    let mut room = Room::default();
     for (number, cpu) in file.cpu.0 {
         let mut series = Series::new(Kind::Latency);
         series.cpu = u32::try_from(number).ok();
@@ -83,7 +81,6 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         let time = |value: u64| value.saturating_mul(unit_ns);
         series.stated.min_ns = cpu.min.map(time);
         series.stated.max_ns = cpu.max.map(time);
-        #[allow(clippy::cast_precision_loss)]
         let mean = cpu.avg.map(|value| value * unit_ns as f64);
         series.stated.mean_ns = mean;
         let missing = cpu.count.map(|count| count.saturating_sub(series.in_buckets()));
@@ -99,8 +96,6 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// Whether the start of a file is its samples.
-#[must_use]
 pub fn looks_like_samples(head: &str) -> bool {
     let first = head
         .lines()
@@ -118,7 +113,7 @@ pub fn looks_like_samples(head: &str) -> bool {
 pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     const UNIT_NS: u64 = 1_000;
     let mut cpus: BTreeMap<u32, (Tally, Spikes)> = BTreeMap::new();
-    let mut room = Room::new();
+    let mut room = Room::default();
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         if line.text.trim().is_empty() {

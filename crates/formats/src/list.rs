@@ -39,7 +39,7 @@ pub enum Holds {
 pub struct Reader {
     /// Whether the start of a file looks like it.
     pub looks_like: fn(&str) -> bool,
-    /// Reads a whole file.
+    /// Reads a whole file. The error is an invalid line, with its position.
     pub read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
 }
 

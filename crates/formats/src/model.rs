@@ -5,7 +5,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 
 /// The content of one file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Recording {
     /// Name of the format, as in [`crate::FORMATS`].
     pub format: &'static str,
@@ -33,13 +33,8 @@ impl Recording {
         Recording {
             format,
             tool: tool.to_owned(),
-            version: None,
             unit_ns,
-            started_at: None,
-            facts: Vec::new(),
-            series: Vec::new(),
-            notes: Vec::new(),
-            own: None,
+            ..Recording::default()
         }
     }
 
@@ -105,20 +100,22 @@ impl Recording {
 }
 
 /// The kind of measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// How late a thread woke up.
+    #[default]
     Latency,
     /// For how long a thread that never sleeps was interrupted.
     Noise,
 }
 
 /// The meaning of the values of a series.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The measured values: how late each wake-up was, or how long each gap.
+    #[default]
     Samples,
     /// The delay of every expected wake-up: those that a late one skipped are as late as they would have been.
     Schedule,
@@ -157,16 +154,17 @@ pub enum Part {
 }
 
 /// How a tool rounds a time to whole units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Rounding {
     /// Down.
+    #[default]
     Down,
     /// Up.
     Up,
 }
 
 /// The samples of one thread, or of one part of its wake-ups.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct Series {
     /// The kind of measurement.
     pub kind: Kind,
@@ -207,21 +205,8 @@ impl Series {
     pub(crate) fn new(kind: Kind) -> Series {
         Series {
             kind,
-            basis: Basis::Samples,
-            cpu: None,
-            thread: None,
-            part: None,
             unit_ns: 1,
-            rounding: Rounding::Down,
-            buckets: Vec::new(),
-            overflow: None,
-            overflow_from_ns: 0,
-            missed: None,
-            stated: Stated::default(),
-            spikes: Vec::new(),
-            stretches: Vec::new(),
-            facts: Vec::new(),
-            beside: Vec::new(),
+            ..Series::default()
         }
     }
 

@@ -59,7 +59,6 @@ const FAMILIES: [Family; 5] = [
 type Placed<'a> = (usize, &'a Series);
 
 /// Writes a recording as OpenMetrics text (version 1.0.0), with the closing `# EOF`.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = Exposition::new(Form::OpenMetrics);
     histograms(&mut text, recording);

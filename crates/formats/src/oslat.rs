@@ -12,7 +12,6 @@ use crate::tally::{MOST_BUCKETS, check_series};
 use measure::Level;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "oslat";
 
 /// The output of `--bias` after the pre-heat.
@@ -24,8 +23,6 @@ const OLD: &str = "1.0";
 /// With `-W` below a microsecond times have three decimals.
 const DECIMAL: u64 = 1_000;
 
-/// Whether the start of a file is of oslat.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     let has = |start: &str| head.lines().any(|line| line.trim_start().starts_with(start));
     head.lines().any(|line| line.starts_with("oslat V "))
@@ -33,13 +30,9 @@ pub fn looks_like(head: &str) -> bool {
         || (has("CPU Freq:") && has("Core:"))
 }
 
-/// Reads it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "oslat", DECIMAL);
-    let mut table = Table::new();
+    let mut table = Table::default();
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
@@ -72,6 +65,7 @@ struct Wide {
     rows: Vec<(u64, u64)>,
 }
 
+#[derive(Default)]
 struct Table {
     wide: Vec<Wide>,
     rows: u64,
@@ -85,19 +79,6 @@ struct Table {
 }
 
 impl Table {
-    fn new() -> Table {
-        Table {
-            is_old: false,
-            bias_ns: 0,
-            wide: Vec::new(),
-            rows: 0,
-            last_row: 0,
-            ended: false,
-            decimals: false,
-            mhz: Vec::new(),
-        }
-    }
-
     /// `Global bias set to 1 (us)`
     fn bias(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
         let value = text.strip_prefix(BIAS).unwrap_or_default().trim();

@@ -8,11 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "json";
 
-/// Whether the start of a file is a result of ours.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("\"quietcore.measure/")
 }

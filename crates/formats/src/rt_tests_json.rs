@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "cyclictest-json";
 
 #[derive(Deserialize)]
@@ -44,8 +43,6 @@ struct Thread {
     duration: Option<f64>,
 }
 
-/// Whether the start of a file is of rt-tests.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("\"rt_test_version")
 }
@@ -93,7 +90,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         recording.fact(&name, value);
     }
     let mut mhz = Vec::new();
-    let mut room = Room::new();
+    let mut room = Room::default();
     let rows = is_oslat.then(|| rows(&threads, recording.version.as_deref(), unit_ns));
     for (number, thread) in threads {
         mhz.extend(thread.freq);
@@ -152,7 +149,6 @@ fn series(
         series.stated.max_ns = thread.max.map(|value| value.saturating_mul(unit_ns));
         // oslat's mean is always in microseconds.
         let mean_unit_ns = if rows.is_some() { 1_000 } else { unit_ns };
-        #[allow(clippy::cast_precision_loss)]
         let mean = thread.avg.map(|value| value * mean_unit_ns as f64);
         series.stated.mean_ns = mean;
     }
@@ -215,7 +211,6 @@ struct WrittenThread {
 }
 
 /// Writes it in microseconds, like cyclictest without `-N`. Unknown text fields are empty.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let fact = |name: &str| {

@@ -11,11 +11,8 @@ use std::io::BufRead;
 /// until the kernel's commit 01b05fc0e5f3 of 2024. Newer ones print `-`.
 const UNSET: &str = "18446744073709551615";
 
-/// The name of the format.
 pub(crate) const NAME: &str = "rtla";
 
-/// Whether the start of a file is of rtla.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| kind_of(line).is_some())
 }
@@ -28,6 +25,7 @@ fn kind_of(line: &str) -> Option<Kind> {
     }
 }
 
+#[derive(Default)]
 struct Table {
     kind: Option<Kind>,
     unit_ns: Option<u64>,
@@ -41,22 +39,8 @@ struct Table {
     room: Room,
 }
 
-/// Reads it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut table = Table {
-        kind: None,
-        unit_ns: None,
-        duration: None,
-        columns: Vec::new(),
-        head: false,
-        rows: Vec::new(),
-        ended: false,
-        all: false,
-        room: Room::new(),
-    };
+    let mut table = Table { ..Table::default() };
     // Two passes over the rows would need the whole file. Counts are therefore stored under the row's number, and the width
     // of the buckets is set at the end.
     let mut lines = Lines::of(input);
@@ -177,7 +161,6 @@ impl Table {
                 "min" => series.stated.min_ns = Some(line.time(word, unit)?),
                 "max" => series.stated.max_ns = Some(line.time(word, unit)?),
                 _ => {
-                    #[allow(clippy::cast_precision_loss)]
                     let mean = line.decimal(word)? * unit as f64;
                     series.stated.mean_ns = Some(mean);
                 }

@@ -11,11 +11,8 @@ use measure::Level;
 use std::borrow::Cow;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "rtla-top";
 
-/// Whether the start of a file is of it.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     let has = |is_it: &dyn Fn(&str) -> bool| head.lines().any(|line| is_it(&plain(line)));
     has(&|line| line.contains(UNITS))
@@ -190,7 +187,6 @@ impl State {
             series.stated.count = (part == Part::Irq).then_some(count);
             series.stated.min_ns = time(min)?;
             series.stated.max_ns = time(max)?;
-            #[allow(clippy::cast_precision_loss)]
             let in_ns = |units: f64| units * unit_ns as f64;
             series.stated.mean_ns = known(mean).map(|word| line.decimal(word)).transpose()?.map(in_ns);
             self.series.push(series);

@@ -194,13 +194,11 @@ pub fn stddev_ns(series: &Series) -> Option<f64> {
     mean_of(series, |bucket| (as_f64(bucket.low_ns) - mean).powi(2)).map(f64::sqrt)
 }
 
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn as_f64(value: u64) -> f64 {
     value as f64
 }
 
 /// The integer part; 0 for negative values and NaN.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub(crate) fn whole(value: f64) -> u64 {
     value.max(0.0) as u64
 }

@@ -8,16 +8,14 @@ use crate::tally::{Room, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "stress-ng";
 
-/// Whether the start of a file is of stress-ng's cyclic stressor.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines()
         .any(|line| line.starts_with("stress-ng:") && line.contains(" cyclic:"))
 }
 
+#[derive(Default)]
 struct State {
     recording: Recording,
     series: Series,
@@ -30,20 +28,11 @@ struct State {
     cut: bool,
 }
 
-/// Reads it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State {
         recording: Recording::new(NAME, "stress-ng", 1),
         series: Series::new(Kind::Latency),
-        tally: Tally::default(),
-        room: Room::new(),
-        step_ns: None,
-        end_ns: None,
-        asked: None,
-        cut: false,
+        ..State::default()
     };
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {

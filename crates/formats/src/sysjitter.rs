@@ -7,23 +7,17 @@ use crate::tally::{Room, Spikes, Tally};
 use measure::Level;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "sysjitter";
 
-/// Whether the start of a file is of sysjitter.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().any(|line| line.starts_with("# cpu_mhz:")) && head.contains("# n_interruptions:")
 }
 
 /// Reads it. A row is time (ns), distance to the previous gap (us), and the gap in cycles and in nanoseconds.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "sysjitter", 1);
     let mut series = Series::new(Kind::Noise);
-    let (mut tally, mut spikes, mut room) = (Tally::default(), Spikes::default(), Room::new());
+    let (mut tally, mut spikes, mut room) = (Tally::default(), Spikes::default(), Room::default());
     let mut mhz = None;
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {

@@ -12,7 +12,6 @@ use measure::{Level, Measurement};
 use std::fmt::Write as _;
 use std::io::BufRead;
 
-/// The name of the format.
 pub(crate) const NAME: &str = "systress";
 
 const UNIT_NS: u64 = 1_000;
@@ -20,8 +19,6 @@ const UNIT_NS: u64 = 1_000;
 /// The maximum number of rows that we write; larger values overflow the histogram, as in systress.
 const MOST_ROWS: u64 = 1_000_000;
 
-/// Whether the start of a file is of systress.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     let first = head
         .lines()
@@ -45,14 +42,11 @@ struct State {
 }
 
 /// Reads it; several concatenated files are several threads.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State {
         recording: Recording::new(NAME, "systress", UNIT_NS),
         tally: Tally::default(),
-        room: Room::new(),
+        room: Room::default(),
         last_row: None,
         gap: false,
     };
@@ -168,7 +162,6 @@ impl State {
 }
 
 /// Writes every thread as a systress file, one after the other.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let mut text = String::new();

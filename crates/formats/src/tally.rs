@@ -20,11 +20,13 @@ pub(crate) const SPIKES_KEPT: usize = 10_000;
 /// The number of non-empty buckets that a file may still add.
 pub(crate) struct Room(u64);
 
-impl Room {
-    pub(crate) fn new() -> Room {
+impl Default for Room {
+    fn default() -> Room {
         Room(MOST_BUCKETS)
     }
+}
 
+impl Room {
     fn take(&mut self) -> Result<(), ReadError> {
         self.0 = self.0.checked_sub(1).ok_or(ReadError::TooMuch {
             what: "different values",
@@ -143,14 +145,14 @@ mod tests {
     fn exact_values_stay_within_what_their_bucket_says() {
         for value in [0, 1, 7, 8_191, 16_383, 16_385, 99_999, 123_456_789, u64::MAX] {
             let mut tally = Tally::default();
-            assert!(tally.add_exact(value, 1, &mut Room::new()).unwrap());
+            assert!(tally.add_exact(value, 1, &mut Room::default()).unwrap());
             let bucket = tally.buckets()[0];
             assert!(bucket.low_ns <= value && value <= bucket.high_ns(), "{value}");
             assert!(bucket.width_ns == 1 || bucket.width_ns <= value / 8_192);
         }
         assert!(
             !Tally::default()
-                .add_exact(u64::MAX, 1_000, &mut Room::new())
+                .add_exact(u64::MAX, 1_000, &mut Room::default())
                 .unwrap()
         );
     }

@@ -79,12 +79,7 @@ fn hold_tracer<'s>(
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
         return Ok(Err(error.reason()));
     }
-    let possible = machine
-        .topology
-        .possible
-        .as_ref()
-        .unwrap_or(&machine.topology.online);
-    let mask = cpus.to_mask(possible.last().map_or(0, |cpu| cpu.0 + 1));
+    let mask = cpus.to_mask(machine.topology.width());
     let second = Wanted {
         // With a threshold the tracer omits short functions. All instances share these settings.
         shared: vec![

@@ -108,14 +108,9 @@ fn look(
 }
 
 fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
-    let possible = machine
-        .topology
-        .possible
-        .as_ref()
-        .unwrap_or(&machine.topology.online);
     let mut own = vec![Setting::must(
         "tracing_cpumask",
-        cpus.to_mask(possible.last().map_or(0, |cpu| cpu.0 + 1)),
+        cpus.to_mask(machine.topology.width()),
     )];
     own.extend(trace_clock::settings(None));
     own.push(Setting::may("buffer_size_kb", BUFFER_KIB.to_string()));

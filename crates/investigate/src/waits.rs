@@ -101,17 +101,10 @@ impl Waits {
                 gaps_from: GapsFrom::Accounts,
                 duration_ns,
                 stolen_ns,
-                explained_ns: 0,
                 unexplained_ns: stolen_ns,
                 gaps: sum.turns,
-                outside: 0,
-                longest_run_ns: None,
-                lost_events: 0,
-                interruptions: Vec::new(),
-                stories: Vec::new(),
-                stories_left_out: 0,
                 wanted_ns: Some(ran_ns + stolen_ns),
-                own: Vec::new(),
+                ..CpuAnswer::default()
             }
         };
         Answer {

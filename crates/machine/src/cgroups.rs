@@ -329,15 +329,6 @@ pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir
     set
 }
 
-/// Reads one cpuset again; `None` if it no longer exists.
-#[must_use]
-pub fn read_partition(root: &root::Root, hierarchy: &Hierarchy, name: &str) -> Option<Partition> {
-    let reader = Reader::new(root);
-    let dir = format!("{}{}", hierarchy.mount, if name == "/" { "" } else { name });
-    reader.kind(&dir)?;
-    Some(read_set(&reader, hierarchy, name.to_owned(), &dir))
-}
-
 fn find_owners(
     reader: &Reader,
     mounts: &[(Version, String, Vec<String>)],

@@ -177,7 +177,6 @@ impl CpuSet {
             std::iter::from_fn(move || {
                 let bit = (rest != 0).then(|| rest.trailing_zeros())?;
                 rest &= rest - 1;
-                #[allow(clippy::cast_possible_truncation)]
                 Some(CpuId(place as u32 * 64 + bit))
             })
         })
@@ -211,7 +210,6 @@ impl CpuSet {
     #[must_use]
     pub fn last(&self) -> Option<CpuId> {
         let word = self.words.last()?;
-        #[allow(clippy::cast_possible_truncation)]
         Some(CpuId(
             (self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros(),
         ))

@@ -35,21 +35,8 @@ pub struct Interrupt {
 /// First version in which the mode of `smp_affinity` shows whether it is writable (present in 6.12, absent in 6.1).
 const MODE_TELLS_SINCE: (u32, u32) = (6, 12);
 
-/// Every numbered interrupt, by number. `None` if the machine shows none at all.
-///
-/// `version` is the kernel's: from 6.12 on the mode of a file shows which interrupts the kernel manages itself.
-#[must_use]
-pub fn read(root: &Root, version: Option<(u32, u32)>) -> Option<Vec<Interrupt>> {
-    read_all(&Reader::new(root), version)
-}
-
-/// Affinities and counts of one interrupt; `None` if the number does not exist.
-#[must_use]
-pub fn read_one(root: &Root, irq: u32) -> Option<Interrupt> {
-    read_one_of(root, irq, None)
-}
-
-/// As [`read_one`], and whether the kernel manages its mask, if a kernel of that version shows it.
+/// Affinities and counts of one interrupt; `None` if the number does not exist. From its version on, the kernel shows whether it
+/// manages the mask.
 #[must_use]
 pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option<Interrupt> {
     let reader = Reader::new(root);

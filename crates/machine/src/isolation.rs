@@ -2,10 +2,11 @@
 
 use crate::reading::Reader;
 use crate::{Cgroups, Cmdline, CpuSet, Hierarchy, Kernel, Partition, Topology, Version};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Active isolation, as shown by the kernel's files. `None` is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Isolation {
     /// `/sys/devices/system/cpu/isolated`: scheduler domains, boot value only.
     pub boot_isolated: Option<CpuSet>,
@@ -21,11 +22,13 @@ pub struct Isolation {
     pub workqueue_cpumask: Option<CpuSet>,
     /// cgroup v2 root `cpuset.cpus.isolated` (6.7 and later).
     pub cpuset_isolated: Option<CpuSet>,
-    /// Cpusets that take CPUs from the rest: v2 partitions, v1 sets without load balancing.
-    pub partitions: Vec<Partition>,
     /// Online CPUs that systemd's `AllowedCPUs=` keeps services and sessions off: those outside `cpuset.cpus` of
     /// system.slice, user.slice and init.scope (v2). `None` if one of the three has no list, or if no CPU is left.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_free: Option<CpuSet>,
+    /// Cpusets that take CPUs from the rest: v2 partitions, v1 sets without load balancing.
+    #[serde(skip)]
+    pub partitions: Vec<Partition>,
 }
 
 /// The groups in which systemd starts everything, except virtual machines and containers.

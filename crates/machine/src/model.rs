@@ -10,7 +10,7 @@ use root::{Origin, Root};
 use std::borrow::Cow;
 
 /// A machine as read from a [`root::Root`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// Live or captured.
     pub origin: Origin,

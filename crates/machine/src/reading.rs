@@ -11,7 +11,7 @@ use std::cell::RefCell;
 const MAX_LISTED: usize = 200;
 
 /// A file that exists but could not be read or parsed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unreadable {
     /// Path inside the root.
     pub path: String,

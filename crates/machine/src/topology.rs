@@ -37,19 +37,23 @@ pub struct Topology {
 }
 
 /// One logical CPU. Fields of an offline CPU are mostly unknown, because the kernel removes its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Default)]
 pub struct Cpu {
     /// Its number.
+    #[serde(rename = "cpu")]
     pub id: CpuId,
     /// Whether it is online.
     pub online: bool,
     /// `physical_package_id`; `None` also if the kernel reports -1.
     pub package: Option<i64>,
     /// `book_id` (s390: between package and drawer).
+    #[serde(skip)]
     pub book: Option<i64>,
     /// `drawer_id` (s390).
+    #[serde(skip)]
     pub drawer: Option<i64>,
     /// CPUs of the same package, itself included (`package_cpus_list`, formerly `core_siblings_list`).
+    #[serde(skip)]
     pub package_cpus: Option<CpuSet>,
     /// `die_id`.
     pub die: Option<i64>,
@@ -82,9 +86,10 @@ pub enum CoreKind {
 }
 
 /// A NUMA node with its CPUs (`/sys/devices/system/node`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Node {
     /// Its number.
+    #[serde(rename = "node")]
     pub id: u32,
     /// Its CPUs; empty for a node that has memory only.
     pub cpus: CpuSet,
@@ -95,7 +100,7 @@ pub struct Node {
 }
 
 /// One cache, with the CPUs that share it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cache {
     /// 1, 2, 3 ...
     pub level: u32,
@@ -104,11 +109,13 @@ pub struct Cache {
     /// Size in bytes.
     pub size_bytes: Option<u64>,
     /// The CPUs that share it.
+    #[serde(rename = "cpus")]
     pub shared_by: CpuSet,
 }
 
 /// What a cache holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CacheKind {
     /// `Data`
     Data,
@@ -134,19 +141,7 @@ impl Cpu {
         Cpu {
             id,
             online,
-            package: None,
-            book: None,
-            drawer: None,
-            package_cpus: None,
-            die: None,
-            cluster: None,
-            core: None,
-            siblings: None,
-            l2: None,
-            llc: None,
-            node: None,
-            kind: None,
-            max_khz: None,
+            ..Cpu::default()
         }
     }
 }

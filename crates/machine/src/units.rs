@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) const MAX_CPU: u32 = 65_535;
 
 /// The kernel's number of a logical CPU. Numbers may have gaps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct CpuId(pub u32);
 
@@ -43,7 +43,6 @@ pub struct Nanos(pub u64);
 impl fmt::Display for Nanos {
     /// In the most readable unit: `870 ns`, `12.4 us`, `3.2 ms`, `1.50 s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        #[allow(clippy::cast_precision_loss)]
         let value = self.0 as f64;
         match self.0 {
             0..1_000 => write!(f, "{} ns", self.0),

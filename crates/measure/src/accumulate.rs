@@ -39,15 +39,21 @@ pub(crate) struct OwnWakeUps {
 
 /// The samples of one lane, in its own ticks.
 pub(crate) struct Accumulator {
-    raw: Tally,
-    wake_ups: Option<WakeUps>,
+    /// The samples themselves.
+    pub(crate) raw: Tally,
+    /// Statistics that exist only for wake-ups.
+    pub(crate) wake_ups: Option<WakeUps>,
     longest: BinaryHeap<Reverse<(u64, u64, Cause)>>,
-    own: OwnWakeUps,
+    /// Gaps caused by our own wake-ups.
+    pub(crate) own: OwnWakeUps,
     listed: Listed,
-    reached: u64,
+    /// Number of samples long enough to be listed, whether or not there was room.
+    pub(crate) reached: u64,
     above: Above,
-    course: Course,
-    last: Option<Sample>,
+    /// The samples over time, without our own wake-ups.
+    pub(crate) course: Course,
+    /// The newest sample.
+    pub(crate) last: Option<Sample>,
 }
 
 /// Counts for a claim.
@@ -179,21 +185,6 @@ impl Accumulator {
         }
     }
 
-    /// The samples themselves.
-    pub(crate) fn raw(&self) -> &Tally {
-        &self.raw
-    }
-
-    /// Statistics that exist only for wake-ups.
-    pub(crate) fn wake_ups(&self) -> Option<&WakeUps> {
-        self.wake_ups.as_ref()
-    }
-
-    /// Number of samples long enough to be listed, whether or not there was room.
-    pub(crate) fn reached(&self) -> u64 {
-        self.reached
-    }
-
     /// Starts counting samples above a limit in ticks.
     pub(crate) fn count_above(&mut self, limit: u64) {
         self.above.limit = Some(limit);
@@ -204,11 +195,6 @@ impl Accumulator {
         self.above.count
     }
 
-    /// The newest sample.
-    pub(crate) fn last(&self) -> Option<Sample> {
-        self.last
-    }
-
     /// The newest value in ticks; 0 for an early wake-up.
     pub(crate) fn newest(&self) -> Option<u64> {
         let last = self.last?;
@@ -216,16 +202,6 @@ impl Accumulator {
             Some(_) => u64::try_from(last.lateness()).unwrap_or(0),
             None => last.value,
         })
-    }
-
-    /// The samples over time, without our own wake-ups.
-    pub(crate) fn course(&self) -> &Course {
-        &self.course
-    }
-
-    /// Gaps caused by our own wake-ups.
-    pub(crate) fn own(&self) -> OwnWakeUps {
-        self.own
     }
 
     /// The longest samples, at most `most`, as (time, value, cause) in ticks, in order of time.
@@ -313,7 +289,7 @@ mod tests {
         let seen = gaps(&[5, 90, 7, 80, 6, 95, 1]);
         assert_eq!(times(&seen, 3), [(1, 90), (3, 80), (5, 95)]);
         assert_eq!(times(&seen, 2), [(1, 90), (5, 95)]);
-        assert_eq!(gaps(&[u64::MAX]).raw().max(), Some(u64::MAX));
+        assert_eq!(gaps(&[u64::MAX]).raw.max(), Some(u64::MAX));
     }
 
     #[test]
@@ -322,7 +298,7 @@ mod tests {
         for (at, value) in [(1, 99), (2, 100), (3, 5_000), (4, 100), (5, 300)] {
             seen.add(Sample { at, value, missed: 0 });
         }
-        assert_eq!((seen.reached(), times(&seen, 9)), (4, vec![(3, 5_000), (5, 300)]));
+        assert_eq!((seen.reached, times(&seen, 9)), (4, vec![(3, 5_000), (5, 300)]));
     }
 
     #[test]
@@ -339,10 +315,10 @@ mod tests {
                 missed: 0,
             });
         }
-        let raw = seen.raw().distribution(Pace::NANOSECONDS);
+        let raw = seen.raw.distribution(Pace::NANOSECONDS);
         assert_eq!(seen.above(), 100, "of those that were above 400 ms");
         assert_eq!((raw.count, raw.max_ns), (3, Some(500 * ms + 7)));
-        let wake_ups = seen.wake_ups().unwrap();
+        let wake_ups = seen.wake_ups.as_ref().unwrap();
         let schedule = wake_ups.schedule.distribution(Pace::NANOSECONDS);
         assert_eq!(
             (schedule.count, schedule.max_ns, schedule.min_ns),
@@ -367,8 +343,8 @@ mod tests {
                 missed: 0,
             });
         }
-        let wake_ups = seen.wake_ups().unwrap();
-        assert_eq!((seen.raw().count(), seen.raw().min()), (3, Some(0)));
+        let wake_ups = seen.wake_ups.as_ref().unwrap();
+        assert_eq!((seen.raw.count(), seen.raw.min()), (3, Some(0)));
         assert_eq!((wake_ups.early.count(), wake_ups.early.max()), (1, Some(300)));
         assert_eq!((wake_ups.longer, wake_ups.shorter), (310, 340));
     }
@@ -380,7 +356,7 @@ mod tests {
         for (at, value) in [(1_000, 30), (2_040, 5), (3_050, 7)] {
             seen.add(Sample { at, value, missed: 0 });
         }
-        let wake_ups = seen.wake_ups().unwrap();
+        let wake_ups = seen.wake_ups.as_ref().unwrap();
         assert_eq!((wake_ups.jitter.count(), wake_ups.longer), (2, 15));
         assert!(!wake_ups.has_schedule() && wake_ups.schedule.count() == 0);
     }

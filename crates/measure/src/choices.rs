@@ -4,10 +4,11 @@ use machine::CpuId;
 use serde::{Deserialize, Serialize};
 
 /// The question that a measurement answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// How late does a periodic thread wake up?
+    #[default]
     Latency,
     /// How often, and for how long, is a busy thread interrupted?
     Noise,

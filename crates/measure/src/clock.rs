@@ -79,14 +79,14 @@ pub(crate) fn wall_time() -> String {
 fn timespec(ns: u64) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(ns / SECOND_NS).unwrap_or(i64::MAX),
-        #[allow(clippy::cast_possible_wrap, clippy::unnecessary_cast)]
+        #[allow(clippy::unnecessary_cast)]
         tv_nsec: (ns % SECOND_NS) as _,
     }
 }
 
 #[inline]
 fn nanos(time: Timespec) -> u64 {
-    #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast)]
+    #[allow(clippy::unnecessary_cast)]
     let (seconds, nanos) = (time.tv_sec as u64, time.tv_nsec as u64);
     seconds * SECOND_NS + nanos
 }

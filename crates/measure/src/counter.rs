@@ -145,7 +145,6 @@ impl Pace {
     }
 
     /// Nanoseconds per tick, for statistics.
-    #[allow(clippy::cast_precision_loss)]
     pub(crate) fn factor(self) -> f64 {
         self.ns as f64 / self.ticks as f64
     }

@@ -59,7 +59,7 @@ pub(crate) fn thread(
         started_monotonic_ns: Some(get(&track.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
         steal_ns: steal(closing, lane.cpu),
-        ..plain(lane.kind, lane.cpu, samples.raw().distribution(pace))
+        ..plain(lane.kind, lane.cpu, samples.raw.distribution(pace))
     };
     let mut notes: Vec<Note> = Vec::new();
     match lane.kind {
@@ -98,12 +98,9 @@ pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
     ThreadResult {
         kind,
         cpu,
-        tid: None,
         policy: Policy::Unknown,
-        priority: 0,
         expected: raw.count,
         recorded: raw.count,
-        missed: 0,
         min_ns: raw.min_ns,
         mean_ns: raw.mean_ns,
         stddev_ns: raw.stddev_ns,
@@ -116,33 +113,7 @@ pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
         p99999_ns: raw.p99999_ns,
         max_ns: raw.max_ns,
         histogram: raw.histogram,
-        proof: None,
-        own: None,
-        started_monotonic_ns: None,
-        duration_ns: 0,
-        interval_ns: None,
-        clock: None,
-        irq: None,
-        schedule: None,
-        jitter: None,
-        early: None,
-        spike_ns: None,
-        spikes: None,
-        spikes_total: None,
-        threshold_ns: None,
-        gaps: None,
-        gaps_total: None,
-        gaps_kept: None,
-        over_time: None,
-        stolen_ns: None,
-        stolen_max_ns: None,
-        own_ns: None,
-        own_wake_ups: None,
-        steal_ns: None,
-        turns: None,
-        turn_ns_min: None,
-        counts: Vec::new(),
-        counter: None,
+        ..ThreadResult::default()
     }
 }
 
@@ -163,7 +134,7 @@ impl Window {
         let state = track.state.0.load(Ordering::Acquire);
         // In an intermediate result, a sampler may finish between the drain of its ring and here.
         let is_done = state == state::DONE && closing.moment == Moment::End;
-        let last = samples.last();
+        let last = samples.last;
         let pace = pace(job, lane, track, closing.moment);
         // A thread that died published its losses with its last sample.
         let missed = if is_done {
@@ -189,14 +160,14 @@ impl Window {
                     _ if get(&track.start_ns) == 0 => 0,
                     (Sleep::Until, _) => grid.due_until(covered),
                     (Sleep::For, true) => get(&track.seen),
-                    (Sleep::For, false) => samples.raw().count() + missed,
+                    (Sleep::For, false) => samples.raw.count() + missed,
                 };
                 (start.saturating_add(lane.phase_ns), covered, expected)
             }
             Kind::Noise => {
                 let (covered, expected) = match is_done {
                     true => (get(&track.covered), get(&track.seen)),
-                    false => (get(&track.alive.0), samples.raw().count() + missed),
+                    false => (get(&track.alive.0), samples.raw.count() + missed),
                 };
                 (get(&track.start_ticks), covered, expected)
             }
@@ -275,10 +246,10 @@ pub(crate) fn add_wake_ups(
     (pace, start): (Pace, u64),
     most: usize,
 ) {
-    result.over_time = samples.course().over_time(pace, start);
+    result.over_time = samples.course.over_time(pace, start);
     result.interval_ns = Some(lane.interval_ns);
     result.clock = Some(lane.clock);
-    if let Some(wake_ups) = samples.wake_ups() {
+    if let Some(wake_ups) = samples.wake_ups.as_ref() {
         result.schedule = wake_ups
             .has_schedule()
             .then(|| wake_ups.schedule.distribution(pace));
@@ -300,7 +271,7 @@ pub(crate) fn add_wake_ups(
         });
         result.spike_ns = lane.spike_ns;
         result.spikes = Some(spikes.collect());
-        result.spikes_total = Some(samples.reached());
+        result.spikes_total = Some(samples.reached);
     }
 }
 
@@ -318,19 +289,19 @@ fn add_gaps(result: &mut ThreadResult, samples: &Accumulator, window: &Window, l
     labels::label(&mut gaps, result.policy, limits);
     let of_kernel = |gap: &&Gap| gap.label.is_some_and(|label| label != GapLabel::OwnWakeUp);
     let kernel_ns: u64 = gaps.iter().filter(of_kernel).map(|gap| gap.duration_ns).sum();
-    let mut course = samples.course().clone();
+    let mut course = samples.course.clone();
     for (gap, (at, ticks, _)) in gaps.iter().zip(&longest) {
         if of_kernel(&gap) {
             course.remove(*at, *ticks);
         }
     }
     result.over_time = course.over_time(pace, window.start);
-    let own = samples.own();
+    let own = samples.own;
     let own_ns = kernel_ns.saturating_add(pace.to_ns(own.sum));
     result.own_wake_ups = (own.count > 0).then_some(own.count);
-    result.gaps_total = Some(samples.raw().count());
+    result.gaps_total = Some(samples.raw.count());
     result.gaps_kept = Some(gaps.len() as u64);
-    result.stolen_ns = Some(pace.to_ns(samples.raw().sum()).saturating_sub(own_ns));
+    result.stolen_ns = Some(pace.to_ns(samples.raw.sum()).saturating_sub(own_ns));
     let listed_max = gaps
         .iter()
         .filter(|gap| gap.label.is_none())

@@ -112,7 +112,6 @@ fn judge(at_most: f64, bound: f64, seen: Seen) -> Judged {
 }
 
 /// The exact upper bound.
-#[allow(clippy::cast_precision_loss)]
 fn upper(seen: Seen) -> Option<f64> {
     match seen.trials {
         Some(0) => None,
@@ -133,7 +132,6 @@ fn upper(seen: Seen) -> Option<f64> {
 }
 
 /// The exact lower bound; 0 if no sample was above the limit.
-#[allow(clippy::cast_precision_loss)]
 fn lower(seen: Seen) -> f64 {
     let Some(below) = seen.above.checked_sub(1) else {
         return 0.0;
@@ -151,11 +149,6 @@ fn lower(seen: Seen) -> f64 {
 
 /// The shortest run with this many samples above the limit whose bound does not exceed the claim. Rounded up; `None` beyond
 /// 500 years.
-#[allow(
-    clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss
-)]
 fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
     const LONGEST: f64 = 1.6e19;
     if at_most <= 0.0 || at_most.is_nan() {

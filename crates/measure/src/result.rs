@@ -62,7 +62,7 @@ pub(crate) enum Moment {
 }
 
 /// The result of one sampler thread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Default)]
 pub struct ThreadResult {
     /// Latency or noise.
     pub kind: Kind,

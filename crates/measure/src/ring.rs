@@ -32,8 +32,10 @@ pub(crate) struct Writer<'a> {
     slots: &'a [Slot],
     head: u64,
     known_tail: u64,
-    missed: u64,
-    dropped: u64,
+    /// Total number missed.
+    pub(crate) missed: u64,
+    /// The part of it that did not fit in the ring.
+    pub(crate) dropped: u64,
 }
 
 impl<'a> Writer<'a> {
@@ -69,7 +71,6 @@ impl<'a> Writer<'a> {
                 return;
             }
         }
-        #[allow(clippy::cast_possible_truncation)]
         let place = (self.head & (size - 1)) as usize;
         if let Some(slot) = self.slots.get(place) {
             slot.at.store(at, Ordering::Relaxed);
@@ -79,16 +80,6 @@ impl<'a> Writer<'a> {
             self.track.head.0.store(self.head, Ordering::Release);
         }
     }
-
-    /// Total number missed.
-    pub(crate) fn missed(&self) -> u64 {
-        self.missed
-    }
-
-    /// The part of it that did not fit in the ring.
-    pub(crate) fn dropped(&self) -> u64 {
-        self.dropped
-    }
 }
 
 /// Removes all samples from the ring, oldest first.
@@ -97,7 +88,6 @@ pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample))
     let mut tail = track.tail.0.load(Ordering::Relaxed);
     let size = slots.len() as u64;
     while tail < head {
-        #[allow(clippy::cast_possible_truncation)]
         let Some(slot) = slots.get((tail & (size - 1)) as usize) else {
             break;
         };
@@ -140,8 +130,8 @@ mod tests {
             });
         }
         let total: u64 = (0..100).map(|round| round % 12).sum();
-        assert_eq!(recorded + writer.missed(), total);
-        assert!(writer.missed() > 0 && last_missed <= writer.missed());
+        assert_eq!(recorded + writer.missed, total);
+        assert!(writer.missed > 0 && last_missed <= writer.missed);
         assert!(shared.track(1).is_none());
     }
 
@@ -156,13 +146,13 @@ mod tests {
                 let mut writer = Writer::new(track, slots);
                 let mut kept = 0;
                 for value in 0..total {
-                    let before = writer.missed();
+                    let before = writer.missed;
                     writer.push(value, value, 0);
-                    if writer.missed() == before {
+                    if writer.missed == before {
                         kept += value;
                     }
                 }
-                (writer.missed(), kept)
+                (writer.missed, kept)
             });
             let (track, slots) = shared.track(0).unwrap();
             while !writer.is_finished() {

@@ -192,8 +192,8 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
     track.end_ticks.store(end.ticks, Ordering::Relaxed);
     track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
     track.end_width_ns.store(end.width_ns, Ordering::Relaxed);
-    track.missed.store(writer.missed(), Ordering::Relaxed);
-    track.dropped.store(writer.dropped(), Ordering::Relaxed);
+    track.missed.store(writer.missed, Ordering::Relaxed);
+    track.dropped.store(writer.dropped, Ordering::Relaxed);
     track
         .page_faults
         .store(after.page_faults - before.page_faults, Ordering::Relaxed);

@@ -39,7 +39,6 @@ impl Tally {
 
     /// Adds `count` values, the first of them `first` and each `step` below the previous one. Its run time depends on the number of
     /// buckets, not of values: a stall of an hour is millions of late activations.
-    #[allow(clippy::cast_precision_loss)]
     pub(crate) fn add_falling(&mut self, first: u64, step: u64, count: u64) {
         let Some(last) = count
             .checked_sub(1)
@@ -100,7 +99,6 @@ impl Tally {
     }
 
     /// Standard deviation in nanoseconds.
-    #[allow(clippy::cast_precision_loss)]
     pub(crate) fn stddev_ns(&self, pace: Pace) -> Option<f64> {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt() * pace.factor())
     }
@@ -115,7 +113,6 @@ impl Tally {
     }
 
     /// As [`Tally::quantile_ns`], if at least one value lies beyond it: otherwise it would equal the maximum.
-    #[allow(clippy::cast_precision_loss)]
     fn tail_ns(&self, share: f64, pace: Pace) -> Option<u64> {
         // 1e-9: 100,000 values are enough for 99.999 %, despite rounding of the product.
         let beyond = self.count as f64 * (1.0 - share) + 1e-9;

@@ -304,26 +304,21 @@ pub const CLASSES: &[ClassRow] = &[
         "Hardware or firmware.",
         "",
     ),
-    row(
-        Class::Other,
-        "other",
-        "An interruption that this table does not know.",
-        "Unknown.",
-        "",
-    ),
+    OTHER,
 ];
+
+const OTHER: ClassRow = row(
+    Class::Other,
+    "other",
+    "An interruption that this table does not know.",
+    "Unknown.",
+    "",
+);
 
 impl Class {
     /// The table row; every class has one.
     #[must_use]
     pub fn row(self) -> &'static ClassRow {
-        const LAST: &ClassRow = &row(
-            Class::Other,
-            "other",
-            "An interruption that this table does not know.",
-            "Unknown.",
-            "",
-        );
-        CLASSES.iter().find(|row| row.class == self).unwrap_or(LAST)
+        CLASSES.iter().find(|row| row.class == self).unwrap_or(&OTHER)
     }
 }

@@ -4,7 +4,11 @@
 //! Names and texts are from `arch/x86/kernel/irq.c`, `arch/arm64/kernel/smp.c`, `arch/arm/kernel/smp.c`
 //! and `kernel/softirq.c`.
 
-use crate::classes::Class;
+use crate::classes::Class::{
+    self, CpuControl, Device, FunctionCall, Guest, Hypervisor, IrqWork, MachineCheck, Nmi, Performance,
+    Reschedule, SoftBlock, SoftHrtimer, SoftNet, SoftRcu, SoftSched, SoftTasklet, SoftTimer, Spurious,
+    Thermal, Tick, TimerBroadcast, TlbShootdown,
+};
 
 /// The file of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +36,7 @@ pub struct Counter {
     pub class: Class,
 }
 
-const fn row(name: &'static str, place: Place, class: Class, what: &'static str) -> Counter {
+const fn row(place: Place, name: &'static str, class: Class, what: &'static str) -> Counter {
     Counter {
         name,
         place,
@@ -41,201 +45,132 @@ const fn row(name: &'static str, place: Place, class: Class, what: &'static str)
     }
 }
 
-use Place::{Arm, Interrupts, Softirqs, X86};
+const fn x86(name: &'static str, class: Class, what: &'static str) -> Counter {
+    row(Place::X86, name, class, what)
+}
+
+const fn arm(name: &'static str, class: Class, what: &'static str) -> Counter {
+    row(Place::Arm, name, class, what)
+}
+
+const fn softirq(name: &'static str, class: Class, what: &'static str) -> Counter {
+    row(Place::Softirqs, name, class, what)
+}
 
 /// All rows of the two files that have a name instead of a number.
 pub const COUNTERS: &[Counter] = &[
-    row("NMI", X86, Class::Nmi, "non-maskable interrupts"),
-    row("LOC", X86, Class::Tick, "interrupts of the CPU's own timer"),
-    row("SPU", X86, Class::Spurious, "interrupts without a source"),
-    row(
-        "PMI",
-        X86,
-        Class::Performance,
-        "performance counters that overflowed",
-    ),
-    row(
+    x86("NMI", Nmi, "non-maskable interrupts"),
+    x86("LOC", Tick, "interrupts of the CPU's own timer"),
+    x86("SPU", Spurious, "interrupts without a source"),
+    x86("PMI", Performance, "performance counters that overflowed"),
+    x86(
         "VPMI",
-        X86,
-        Class::Performance,
+        Performance,
         "performance counters of a guest that overflowed",
     ),
-    row("IWI", X86, Class::IrqWork, "IRQ work"),
-    row(
+    x86("IWI", IrqWork, "IRQ work"),
+    x86(
         "RTR",
-        X86,
-        Class::Spurious,
+        Spurious,
         "reads of the interrupt controller that had to be repeated",
     ),
-    row(
-        "PLT",
-        X86,
-        Class::CpuControl,
-        "requests of the platform (SGI UV machines)",
-    ),
-    row("RES", X86, Class::Reschedule, "rescheduling IPIs"),
-    row(
-        "CAL",
-        X86,
-        Class::FunctionCall,
-        "function-call IPIs, shootdowns not counted",
-    ),
-    row("TLB", X86, Class::TlbShootdown, "TLB shootdowns"),
-    row("TRM", X86, Class::Thermal, "thermal events"),
-    row(
+    x86("PLT", CpuControl, "requests of the platform (SGI UV machines)"),
+    x86("RES", Reschedule, "rescheduling IPIs"),
+    x86("CAL", FunctionCall, "function-call IPIs, shootdowns not counted"),
+    x86("TLB", TlbShootdown, "TLB shootdowns"),
+    x86("TRM", Thermal, "thermal events"),
+    x86(
         "THR",
-        X86,
-        Class::MachineCheck,
+        MachineCheck,
         "machine checks for a number of corrected errors",
     ),
-    row(
-        "DFR",
-        X86,
-        Class::MachineCheck,
-        "machine checks that could wait (AMD)",
-    ),
-    row("MCE", X86, Class::MachineCheck, "machine check exceptions"),
-    row("MCP", X86, Class::MachineCheck, "polls for machine checks"),
-    row("HYP", X86, Class::Hypervisor, "callbacks of the hypervisor"),
-    row("HRE", X86, Class::Hypervisor, "Hyper-V reenlightenment"),
-    row("HVS", X86, Class::Hypervisor, "timers of Hyper-V"),
-    row("PIN", X86, Class::Guest, "interrupts posted to a guest"),
-    row("NPI", X86, Class::Guest, "interrupts posted to a nested guest"),
-    row(
-        "PIW",
-        X86,
-        Class::Guest,
-        "wake-ups for interrupts posted to a guest",
-    ),
-    row(
+    x86("DFR", MachineCheck, "machine checks that could wait (AMD)"),
+    x86("MCE", MachineCheck, "machine check exceptions"),
+    x86("MCP", MachineCheck, "polls for machine checks"),
+    x86("HYP", Hypervisor, "callbacks of the hypervisor"),
+    x86("HRE", Hypervisor, "Hyper-V reenlightenment"),
+    x86("HVS", Hypervisor, "timers of Hyper-V"),
+    x86("PIN", Guest, "interrupts posted to a guest"),
+    x86("NPI", Guest, "interrupts posted to a nested guest"),
+    x86("PIW", Guest, "wake-ups for interrupts posted to a guest"),
+    x86(
         "PMN",
-        X86,
-        Class::Device,
+        Device,
         "interrupts of devices that were posted to this CPU together",
     ),
     row(
+        Place::Interrupts,
         "ERR",
-        Interrupts,
-        Class::Spurious,
+        Spurious,
         "interrupts that nobody took or that failed; one number for all CPUs",
     ),
-    row(
+    arm(
         "Err",
-        Arm,
-        Class::Spurious,
+        Spurious,
         "interrupts that nobody took; one number for all CPUs",
     ),
-    row(
+    x86(
         "MIS",
-        X86,
-        Class::Spurious,
+        Spurious,
         "interrupts whose trigger went wrong; one number for all CPUs",
     ),
-    row("FIQ", Arm, Class::Device, "fast interrupts"),
-    row(
-        "Rescheduling interrupts",
-        Arm,
-        Class::Reschedule,
-        "rescheduling IPIs",
-    ),
-    row(
-        "Function call interrupts",
-        Arm,
-        Class::FunctionCall,
-        "function-call IPIs",
-    ),
-    row(
+    arm("FIQ", Device, "fast interrupts"),
+    arm("Rescheduling interrupts", Reschedule, "rescheduling IPIs"),
+    arm("Function call interrupts", FunctionCall, "function-call IPIs"),
+    arm(
         "Single function call interrupts",
-        Arm,
-        Class::FunctionCall,
+        FunctionCall,
         "function-call IPIs to one CPU (old kernels)",
     ),
-    row("CPU stop interrupts", Arm, Class::CpuControl, "requests to stop"),
-    row(
+    arm("CPU stop interrupts", CpuControl, "requests to stop"),
+    arm(
         "CPU stop (for crash dump) interrupts",
-        Arm,
-        Class::CpuControl,
+        CpuControl,
         "requests to stop for a crash dump",
     ),
-    row(
+    arm(
         "CPU stop NMIs",
-        Arm,
-        Class::CpuControl,
+        CpuControl,
         "requests to stop that cannot be held off",
     ),
-    row(
+    arm(
         "Timer broadcast interrupts",
-        Arm,
-        Class::TimerBroadcast,
+        TimerBroadcast,
         "timers of CPUs whose own timer sleeps",
     ),
-    row("IRQ work interrupts", Arm, Class::IrqWork, "IRQ work"),
-    row(
-        "CPU wakeup interrupts",
-        Arm,
-        Class::CpuControl,
-        "requests to wake",
-    ),
-    row(
-        "CPU wake-up interrupts",
-        Arm,
-        Class::CpuControl,
-        "requests to wake",
-    ),
-    row(
-        "CPU backtrace interrupts",
-        Arm,
-        Class::CpuControl,
-        "requests for a backtrace",
-    ),
-    row(
+    arm("IRQ work interrupts", IrqWork, "IRQ work"),
+    arm("CPU wakeup interrupts", CpuControl, "requests to wake"),
+    arm("CPU wake-up interrupts", CpuControl, "requests to wake"),
+    arm("CPU backtrace interrupts", CpuControl, "requests for a backtrace"),
+    arm(
         "KGDB roundup interrupts",
-        Arm,
-        Class::CpuControl,
+        CpuControl,
         "requests of the kernel debugger",
     ),
-    row(
+    arm(
         "completion interrupts",
-        Arm,
-        Class::FunctionCall,
+        FunctionCall,
         "signs that another CPU has done something",
     ),
-    row("HI", Softirqs, Class::SoftTasklet, "urgent tasklets"),
-    row("TIMER", Softirqs, Class::SoftTimer, "timers of the kernel"),
-    row("NET_TX", Softirqs, Class::SoftNet, "packets that were sent"),
-    row("NET_RX", Softirqs, Class::SoftNet, "packets that were received"),
-    row(
-        "BLOCK",
-        Softirqs,
-        Class::SoftBlock,
-        "disk requests that were completed",
-    ),
-    row(
-        "IRQ_POLL",
-        Softirqs,
-        Class::SoftBlock,
-        "disk adapters that were polled",
-    ),
-    row(
+    softirq("HI", SoftTasklet, "urgent tasklets"),
+    softirq("TIMER", SoftTimer, "timers of the kernel"),
+    softirq("NET_TX", SoftNet, "packets that were sent"),
+    softirq("NET_RX", SoftNet, "packets that were received"),
+    softirq("BLOCK", SoftBlock, "disk requests that were completed"),
+    softirq("IRQ_POLL", SoftBlock, "disk adapters that were polled"),
+    softirq(
         "BLOCK_IOPOLL",
-        Softirqs,
-        Class::SoftBlock,
+        SoftBlock,
         "disk adapters that were polled (old kernels)",
     ),
-    row("TASKLET", Softirqs, Class::SoftTasklet, "tasklets of drivers"),
-    row(
-        "SCHED",
-        Softirqs,
-        Class::SoftSched,
-        "load balancing of the scheduler",
-    ),
-    row(
+    softirq("TASKLET", SoftTasklet, "tasklets of drivers"),
+    softirq("SCHED", SoftSched, "load balancing of the scheduler"),
+    softirq(
         "HRTIMER",
-        Softirqs,
-        Class::SoftHrtimer,
+        SoftHrtimer,
         "high-resolution timers that run in softirqs",
     ),
-    row("RCU", Softirqs, Class::SoftRcu, "RCU callbacks"),
+    softirq("RCU", SoftRcu, "RCU callbacks"),
 ];
 
 /// The row with a name, ignoring case unless two rows differ only in case.

@@ -35,7 +35,6 @@ impl Counters {
 
 impl CounterRow {
     /// The count on a CPU that has a column.
-    #[must_use]
     pub(crate) fn at(&self, cpu: u32) -> u64 {
         self.counts
             .binary_search_by_key(&cpu, |&(cpu, _)| cpu)
@@ -94,7 +93,8 @@ impl Reader {
     }
 }
 
-/// Parses the text of `/proc/interrupts`.
+/// Parses the text of `/proc/interrupts`, or of `/proc/softirqs`: the same format with one column per *possible* CPU and no
+/// text.
 #[must_use]
 pub fn parse_interrupts(text: &str) -> Option<Counters> {
     let mut reader = Reader::default();

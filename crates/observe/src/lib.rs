@@ -12,7 +12,6 @@ mod interrupts;
 mod row_class;
 mod sample;
 mod sched;
-mod softirqs;
 
 pub use activity::{Activity, Counted, CpuActivity, activity};
 pub use classes::{CLASSES, Class, ClassRow};
@@ -22,4 +21,3 @@ pub use interrupts::{CounterRow, Counters, parse_interrupts};
 pub use row_class::{of_interrupt, of_softirq};
 pub use sample::{Sample, timeslices};
 pub use sched::{CpuTimes, parse_schedstat, parse_stat, parse_timeslices};
-pub use softirqs::parse_softirqs;

@@ -1,7 +1,7 @@
 //! Reads all counters once, with a timestamp.
 
 use crate::interrupts::Reader;
-use crate::{Counters, CpuTimes, parse_schedstat, parse_softirqs, parse_stat, parse_timeslices};
+use crate::{Counters, CpuTimes, parse_interrupts, parse_schedstat, parse_stat, parse_timeslices};
 use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ impl Sample {
             == Some("1");
         Sample {
             interrupts: interrupts(root),
-            softirqs: text("/proc/softirqs").and_then(|text| parse_softirqs(&text)),
+            softirqs: text("/proc/softirqs").and_then(|text| parse_interrupts(&text)),
             times: text("/proc/stat").map(|text| parse_stat(&text)),
             // The counters keep their last values while the statistics are off.
             schedules: schedstats_on

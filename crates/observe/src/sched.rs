@@ -25,7 +25,6 @@ impl CpuTimes {
         let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
         // The kernel's idle time of a CPU may decrease by a tick.
         let idle = self.idle.saturating_sub(earlier.idle).min(total);
-        #[allow(clippy::cast_precision_loss)]
         Some((total - idle) as f64 * 100.0 / total as f64)
     }
 

@@ -25,7 +25,7 @@ pub use told::told_of_boot_part;
 use crate::Finding;
 use crate::lint::{Line, lint};
 use case::Case;
-use family::{FAMILIES, family};
+use family::family;
 use machine::{CpuSet, Parameter};
 use serde::Serialize;
 
@@ -222,19 +222,14 @@ fn check(
     }
 }
 
-/// Names that are checked on any line.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().flat_map(|family| family.names.iter().copied())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::family::FAMILIES;
 
     #[test]
     fn every_name_is_a_parameter_that_explain_knows_and_has_one_family() {
         let mut seen = std::collections::BTreeSet::new();
-        for name in names() {
+        for name in FAMILIES.iter().flat_map(|family| family.names) {
             assert!(crate::parameters::parameter(name).is_some(), "{name}");
             assert!(seen.insert(name), "{name} has two families");
         }

@@ -5,7 +5,7 @@ use crate::{
     Action, Change, ChangeKind, Compare, Intent, IntentKind, Movers, OnRefusal, PartitionName, Plan, Profile,
     Undo,
 };
-use machine::{CpuSet, Settings};
+use machine::CpuSet;
 
 /// A list of such changes under a name, with the intent that represents it in the journal. The intent isolates no CPUs.
 #[must_use]
@@ -16,17 +16,9 @@ pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) 
     }
     let plan = Plan {
         partition: name.to_string(),
-        choice: None,
-        isolated: CpuSet::new(),
-        housekeeping: CpuSet::new(),
-        shared_with: Vec::new(),
         profile: Profile::Minimal,
-        knobs: Vec::new(),
-        without: Vec::new(),
-        boot_line: None,
         changes,
-        findings: Vec::new(),
-        found: Settings::default(),
+        ..Plan::default()
     };
     let mut intent = Intent::new(name, CpuSet::new(), Profile::Minimal);
     intent.kind = IntentKind::ByHand;

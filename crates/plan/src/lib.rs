@@ -41,7 +41,7 @@ use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
 
 /// Everything that an intent needs on one machine, in the order of execution.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Default)]
 pub struct Plan {
     /// Name of the partition.
     pub partition: String,

@@ -48,7 +48,24 @@ pub struct Rule {
     /// What to do; empty if nothing has to be done.
     pub fix: &'static str,
     /// Finds violations.
-    pub(crate) check: fn(&Line) -> Vec<Hit>,
+    pub(crate) check: Check,
+}
+
+/// Finds the violations of a rule in a line.
+pub(crate) enum Check {
+    /// One at most.
+    One(fn(&Line) -> Option<Hit>),
+    /// Any number.
+    Each(fn(&Line) -> Vec<Hit>),
+}
+
+impl Check {
+    fn hits(&self, line: &Line) -> Vec<Hit> {
+        match self {
+            Check::One(check) => check(line).into_iter().collect(),
+            Check::Each(check) => check(line),
+        }
+    }
 }
 
 /// One place where a rule applies.
@@ -91,15 +108,19 @@ impl Hit {
     }
 
     /// Adds an edit of the line that repairs it.
-    pub fn edit(mut self, edit: Edit) -> Hit {
-        self.edits.push(edit);
+    pub fn edit(self, edit: Edit) -> Hit {
+        self.edits([edit])
+    }
+
+    /// Adds edits of the line that repair it.
+    pub fn edits(mut self, edits: impl IntoIterator<Item = Edit>) -> Hit {
+        self.edits.extend(edits);
         self
     }
 
     /// Adds edits that remove words.
-    pub fn drop(mut self, words: impl IntoIterator<Item = usize>) -> Hit {
-        self.edits.extend(words.into_iter().map(Edit::Drop));
-        self
+    pub fn drop(self, words: impl IntoIterator<Item = usize>) -> Hit {
+        self.edits(words.into_iter().map(Edit::Drop))
     }
 }
 
@@ -124,7 +145,9 @@ pub fn lint(text: &str, facts: &Facts) -> Verdict {
     if text.len() > MOST_BYTES {
         let rule = &form::LINE_TOO_LONG;
         return Verdict {
-            findings: (rule.check)(&line)
+            findings: rule
+                .check
+                .hits(&line)
                 .into_iter()
                 .map(|hit| finding(rule, hit))
                 .collect(),
@@ -154,16 +177,10 @@ pub fn lint_assuming(text: &str, facts: &Facts) -> Verdict {
     verdict
 }
 
-/// The rule with this id.
-#[must_use]
-pub fn rule(id: &str) -> Option<&'static Rule> {
-    RULES.iter().copied().find(|rule| rule.id == id)
-}
-
 fn hits<'a>(line: &'a Line) -> impl Iterator<Item = (&'static Rule, Hit)> + 'a {
     RULES
         .iter()
-        .flat_map(|rule| (rule.check)(line).into_iter().map(move |hit| (*rule, hit)))
+        .flat_map(|rule| rule.check.hits(line).into_iter().map(move |hit| (*rule, hit)))
 }
 
 fn finding(rule: &Rule, hit: Hit) -> Finding {

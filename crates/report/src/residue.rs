@@ -60,7 +60,6 @@ pub struct StuckInterrupt {
 
 /// Interruptions that still arrived on the isolated CPUs, from the counters of both phases. The caller adds threads and
 /// interrupts that could not be moved.
-#[must_use]
 pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) -> Vec<Residue> {
     let here = during
         .cpus
@@ -123,7 +122,6 @@ fn describe(counted: &Counted, softirq: bool) -> String {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn rate_of(count: u64, duration_ns: u64) -> f64 {
     if duration_ns == 0 {
         0.0

@@ -21,7 +21,6 @@ pub(crate) fn tail(measurement: &Measurement) -> Option<u64> {
 }
 
 /// Share of the CPUs' time that others used; `None` if it was not counted.
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn stolen(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let stolen: Option<u64> = measurement.threads.iter().map(|thread| thread.stolen_ns).sum();
@@ -31,7 +30,6 @@ pub(crate) fn stolen(measurement: &Measurement) -> Option<f64> {
 }
 
 /// Gaps per second and CPU.
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn per_second(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let gaps: u64 = measurement.threads.iter().map(|thread| thread.expected).sum();
@@ -41,6 +39,5 @@ pub(crate) fn per_second(measurement: &Measurement) -> Option<f64> {
 /// Share of the window that others used, in percent; `None` if nothing was counted.
 pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
     let stolen = thread.stolen_ns?;
-    #[allow(clippy::cast_precision_loss)]
     (thread.duration_ns > 0).then(|| stolen as f64 * 100.0 / thread.duration_ns as f64)
 }

@@ -108,19 +108,29 @@ pub(crate) fn headline(rows: &[Row]) -> String {
 
 /// Remarks on all pairs, without duplicates.
 pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
+    let compared = rows.iter().map(|row| row.compared);
+    common_remarks(PROMISE, compared, rows.iter().filter_map(warmth))
+}
+
+/// What the verdicts promise or why there are none, other remarks, and doubts about runs.
+pub(crate) fn common_remarks<'a>(
+    promise: &str,
+    compared: impl Iterator<Item = &'a Compared>,
+    others: impl IntoIterator<Item = String>,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut doubts: BTreeSet<&str> = BTreeSet::new();
-    for row in rows {
-        doubts.extend(row.compared.not_representative.keys().map(String::as_str));
-        let line = match row.compared.withheld {
-            None => PROMISE.to_owned(),
-            Some(_) => cautions(row.compared).into_iter().next().unwrap_or_default(),
+    for compared in compared {
+        doubts.extend(compared.not_representative.keys().map(String::as_str));
+        let line = match compared.withheld {
+            None => promise.to_owned(),
+            Some(_) => cautions(compared).into_iter().next().unwrap_or_default(),
         };
         if !lines.contains(&line) {
             lines.push(line);
         }
     }
-    lines.extend(rows.iter().filter_map(warmth));
+    lines.extend(others);
     if !doubts.is_empty() {
         let all: Vec<String> = doubts.into_iter().map(safe).collect();
         lines.push(format!(

@@ -200,7 +200,6 @@ pub(crate) fn grouped(count: u64) -> String {
 
 /// A size in bytes, in the usual notation for caches: `48 KB`, `25 MB`, `1.25 MB`.
 pub(crate) fn bytes(size: u64) -> String {
-    #[allow(clippy::cast_precision_loss)]
     let scaled = |unit: u64| size as f64 / unit as f64;
     let (value, unit) = match size {
         0..0x0010_0000 => (scaled(1 << 10), "KB"),

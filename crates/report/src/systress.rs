@@ -31,7 +31,6 @@ pub fn systress_screen(rows: &[TimerRow], loads: &[(CpuId, f64)], all: Option<f6
     let mut text = String::from("Index     TID   Samples    L_min    L_max    L_cur    L_avg\n");
     let cut = |ns: Option<u64>| ns.map_or(String::new(), |ns| (ns / 1_000).to_string());
     for row in rows {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let mean = row.mean_ns.map(|ns| ns.max(0.0) as u64);
         let _ = writeln!(
             text,

@@ -22,7 +22,6 @@ pub(crate) fn maybe_time(ns: Option<u64>) -> String {
 
 /// A mean in nanoseconds, rounded; `-` if there is none.
 pub(crate) fn maybe_mean(ns: Option<f64>) -> String {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     maybe_time(ns.map(|ns| ns.max(0.0).round() as u64))
 }
 
@@ -41,7 +40,6 @@ pub(crate) fn rate(value: f64) -> String {
         0.0 => "0".to_owned(),
         value if value < 0.1 => format!("{value:.3}"),
         value if value < 100.0 => format!("{value:.1}"),
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         value => grouped(value.round() as u64),
     }
 }

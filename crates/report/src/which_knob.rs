@@ -1,9 +1,9 @@
 //! Reports which knob helped: one sentence, one table sorted by effect, and the evidence for each line of it.
 
-use crate::recording::sets::{cautions, name, runs, words};
+use crate::recording::sets::{name, runs, words};
+use crate::study::common_remarks;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use compare::{Answer, Quantity, Verdict};
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use study::which_knob::{Effect, KnobAnswer, Side};
 
@@ -200,33 +200,15 @@ fn shown(side: &Side) -> Vec<String> {
 }
 
 fn remarks(answers: &[KnobAnswer], context: &Context) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut doubts: BTreeSet<&str> = BTreeSet::new();
-    for side in answers.iter().flat_map(KnobAnswer::sides) {
-        doubts.extend(side.compared.not_representative.keys().map(String::as_str));
-        let line = match side.compared.withheld {
-            None => PROMISE.to_owned(),
-            Some(_) => cautions(&side.compared).into_iter().next().unwrap_or_default(),
-        };
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    if context.repetitions < context.least_repetitions {
-        lines.push(format!(
+    let few = (context.repetitions < context.least_repetitions).then(|| {
+        format!(
             "With {} of each cell nothing can be shown over so many comparisons; {} can.",
             runs(context.repetitions),
             context.least_repetitions
-        ));
-    }
-    if !doubts.is_empty() {
-        let all: Vec<String> = doubts.into_iter().map(safe).collect();
-        lines.push(format!(
-            "Of some runs it is said that they are not as the machine will be used: {}.",
-            all.join(", ")
-        ));
-    }
-    lines
+        )
+    });
+    let sides = answers.iter().flat_map(KnobAnswer::sides);
+    common_remarks(PROMISE, sides.map(|side| &side.compared), few)
 }
 
 #[cfg(test)]

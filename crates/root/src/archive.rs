@@ -137,9 +137,8 @@ fn add(
             if path.is_empty() || target.is_empty() || target.contains(&0) {
                 return Err(hostile(&shown(), "a symbolic link without a name or target"));
             }
-            builder
-                .link(&path, &target)
-                .map_err(|error| unreadable(meter, &error))
+            builder.link(&path, &target);
+            Ok(())
         }
         EntryType::Link => {
             let target = entry.link_name_bytes().unwrap_or_default();

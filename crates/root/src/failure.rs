@@ -48,7 +48,7 @@ impl From<Status> for ExitCode {
 }
 
 /// Why a command failed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// Exit status.
     pub status: Status,

@@ -4,6 +4,7 @@
 //! for an absolute link or because the call is missing, we walk name by name ourselves, and open each without following links.
 
 use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
+use crate::files::Files;
 use crate::live::{each_line, is_absence, kind_of, list, read_whole};
 use crate::{Entry, Kind, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -59,59 +60,6 @@ impl Folder {
             }
         }
         Ok(false)
-    }
-
-    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        let mut content = Vec::new();
-        Ok(self.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
-    }
-
-    pub(crate) fn bytes_into(
-        &self,
-        path: &str,
-        limit: u64,
-        content: &mut Vec<u8>,
-    ) -> Result<bool, RootError> {
-        match self.open_file(path)? {
-            Some((file, size)) => read_file(&file, size, path, limit, content),
-            None => Ok(false),
-        }
-    }
-
-    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        let Some((file, _)) = self.open_file(path)? else {
-            return Ok(false);
-        };
-        each_line(std::fs::File::from(file), path, each)
-    }
-
-    pub(crate) fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        match self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY)? {
-            Some(dir) => list(dir, path),
-            None => Ok(None),
-        }
-    }
-
-    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        Ok(self.stat(path)?.map(|stat| stat.st_mode & 0o7777))
-    }
-
-    pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
-    }
-
-    pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
-        let trimmed = path.trim_end_matches('/');
-        let (above, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
-        let Some(dir) = self.reach(above, OFlags::PATH | OFlags::DIRECTORY)? else {
-            return Ok(None);
-        };
-        match rustix::fs::readlinkat(&dir, name, Vec::new()) {
-            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            // EINVAL: it exists, but is not a link.
-            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
-        }
     }
 
     fn stat(&self, path: &str) -> Result<Option<Stat>, RootError> {
@@ -219,6 +167,51 @@ impl Folder {
     }
 }
 
+impl Files for Folder {
+    fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        match self.open_file(path)? {
+            Some((file, size)) => read_file(&file, size, path, limit, content),
+            None => Ok(false),
+        }
+    }
+
+    fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+        let Some((file, _)) = self.open_file(path)? else {
+            return Ok(false);
+        };
+        each_line(std::fs::File::from(file), path, each)
+    }
+
+    fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        match self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY)? {
+            Some(dir) => list(dir, path),
+            None => Ok(None),
+        }
+    }
+
+    fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        Ok(self.stat(path)?.map(|stat| stat.st_mode & 0o7777))
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+        Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, RootError> {
+        let trimmed = path.trim_end_matches('/');
+        let (above, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        let Some(dir) = self.reach(above, OFlags::PATH | OFlags::DIRECTORY)? else {
+            return Ok(None);
+        };
+        match rustix::fs::readlinkat(&dir, name, Vec::new()) {
+            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+            // EINVAL: it exists, but is not a link.
+            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
+        }
+    }
+}
+
 /// Reads a file with a known size, as far as a file system knows it.
 pub(crate) fn read_file(
     file: &OwnedFd,
@@ -283,6 +276,11 @@ mod tests {
         let kernel = Folder::open(top).unwrap();
         let by_hand = Folder::open(top).unwrap();
         by_hand.has_openat2.store(false, Ordering::Relaxed);
+        let bytes = |folder: &Folder, path: &str| {
+            let mut content = Vec::new();
+            let found = folder.bytes_into(path, u64::MAX, &mut content)?;
+            Ok::<_, RootError>(found.then_some(content))
+        };
         let mut contents = 0;
         let mut refusals = 0;
         for path in [
@@ -307,8 +305,12 @@ mod tests {
             "/sys/loop",
             "/sys/dangling",
         ] {
-            let show = |outcome: Result<Option<Vec<u8>>, RootError>| format!("{outcome:?}");
-            assert_eq!(show(kernel.bytes(path)), show(by_hand.bytes(path)), "{path}");
+            let found = bytes(&by_hand, path);
+            assert_eq!(
+                format!("{:?}", bytes(&kernel, path)),
+                format!("{found:?}"),
+                "{path}"
+            );
             assert_eq!(
                 format!("{:?}", kernel.kind(path)),
                 format!("{:?}", by_hand.kind(path)),
@@ -324,8 +326,8 @@ mod tests {
                 format!("{:?}", by_hand.link(path)),
                 "{path}"
             );
-            contents += usize::from(matches!(by_hand.bytes(path), Ok(Some(_))));
-            refusals += usize::from(by_hand.bytes(path).is_err());
+            contents += usize::from(matches!(found, Ok(Some(_))));
+            refusals += usize::from(found.is_err());
         }
         assert_eq!((contents, refusals), (8, 4));
     }

@@ -8,13 +8,13 @@ mod archive;
 mod ask;
 mod attributes;
 mod capture_rules;
-mod captured;
 pub mod datagram;
 pub mod descriptor;
 mod destination;
 mod efi;
 mod error;
 mod failure;
+mod files;
 pub mod first;
 mod folder;
 pub mod inherited;
@@ -54,16 +54,20 @@ pub use spinner::Spinner;
 pub use standing::{Content, Renames, Standing};
 pub use tracefs::Tracefs;
 
+use files::Files;
+use folder::Folder;
 use std::io::Read;
 use std::path::Path;
+use tree::Tree;
 
 /// Whether the files describe the machine that we run on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
     /// The running machine.
     Live,
     /// A directory or archive that was captured earlier, possibly on another machine.
+    #[default]
     Captured,
 }
 
@@ -117,14 +121,17 @@ pub const MAX_INFLATED: u64 = 16 << 20;
 
 /// A tree of kernel files that can be read. Paths are absolute inside the root (`/proc/cpuinfo`).
 ///
-/// Absence is `None`, never an error: a missing kernel file is an unknown. Reads are safe to call from several threads at once.
+/// Absence is `None`, never an error: a missing kernel file is an unknown. The error of every read is
+/// [`RootError::Denied`] without permission, [`RootError::Io`] with the errno otherwise. Reads are safe to call from several
+/// threads at once.
 pub struct Root {
     backend: Backend,
 }
 
 enum Backend {
     Live(Live),
-    Captured(captured::Captured),
+    Folder(Folder),
+    Archive(Tree),
 }
 
 impl Root {
@@ -152,9 +159,13 @@ impl Root {
     /// [`RootError::Hostile`] for names that are absolute or leave the root, link loops, links that leave the root,
     /// device nodes and fifos; [`RootError::Archive`] for truncated or corrupt archives and decompression bombs.
     pub fn open(path: &Path) -> Result<Root, RootError> {
-        Ok(Root {
-            backend: Backend::Captured(captured::Captured::open(path)?),
-        })
+        let shown = path.display().to_string();
+        let meta = std::fs::metadata(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+        let backend = match meta.is_dir() {
+            true => Backend::Folder(Folder::open(path)?),
+            false => Backend::Archive(archive::unpack(path)?),
+        };
+        Ok(Root { backend })
     }
 
     /// Live or captured.
@@ -162,39 +173,34 @@ impl Root {
     pub fn origin(&self) -> Origin {
         match self.backend {
             Backend::Live(_) => Origin::Live,
-            Backend::Captured(_) => Origin::Captured,
+            Backend::Folder(_) | Backend::Archive(_) => Origin::Captured,
+        }
+    }
+
+    fn files(&self) -> &dyn Files {
+        match &self.backend {
+            Backend::Live(live) => live,
+            Backend::Folder(folder) => folder,
+            Backend::Archive(tree) => tree,
         }
     }
 
     /// The whole content of a file; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`RootError::Denied`] without permission, [`RootError::Io`] with the errno otherwise.
     pub fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.bytes(path),
-            Backend::Captured(captured) => captured.bytes(path),
-        }
+        let mut content = Vec::new();
+        Ok(self.bytes_into(path, &mut content)?.then_some(content))
     }
 
     /// As [`Root::bytes`], into a reusable buffer that is cleared first; `false` if the file does not exist.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
         self.bytes_at_most(path, u64::MAX, content)
     }
 
     /// As [`Root::bytes_into`], for a file that is one record to the kernel, as all one-value files and most files of a
     /// task are: these need no second read.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.record_into(path, content),
-            Backend::Captured(captured) => captured.bytes_into(path, u64::MAX, content),
-        }
+        content.clear();
+        self.files().record_into(path, content)
     }
 
     /// As [`Root::bytes_into`], with a size limit.
@@ -203,10 +209,7 @@ impl Root {
     /// As [`Root::bytes`], and `EFBIG` for more than `limit` bytes.
     pub fn bytes_at_most(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
         content.clear();
-        match &self.backend {
-            Backend::Live(live) => live.bytes_into(path, limit, content),
-            Backend::Captured(captured) => captured.bytes_into(path, limit, content),
-        }
+        self.files().bytes_into(path, limit, content)
     }
 
     /// The content of a gzip file (`/proc/config.gz`), unpacked as text.
@@ -232,17 +235,11 @@ impl Root {
     }
 
     /// The whole content of a file as text. Bytes that are not UTF-8 (a hostile comm) become U+FFFD.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn text(&self, path: &str) -> Result<Option<String>, RootError> {
         Ok(self.bytes(path)?.map(into_text))
     }
 
     /// As [`Root::text`], without the white space (and NUL) at both ends: for one-value files.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn value(&self, path: &str) -> Result<Option<String>, RootError> {
         let blank = |letter: char| letter.is_whitespace() || letter == '\0';
         let mut content = Vec::new();
@@ -251,14 +248,8 @@ impl Root {
     }
 
     /// Calls `each` with every line of a file that may be too large for memory. `false` if the file does not exist.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.lines(path, each),
-            Backend::Captured(captured) => captured.lines(path, each),
-        }
+        self.files().lines(path, each)
     }
 
     /// The first messages of the kernel since its boot, in order: of the running one from `/dev/kmsg` (never blocking),
@@ -269,14 +260,11 @@ impl Root {
     pub fn kernel_log(&self) -> Result<Option<Vec<String>>, RootError> {
         match &self.backend {
             Backend::Live(live) => kmsg::messages(&live.locate("/dev/kmsg")),
-            Backend::Captured(_) => Ok(self.text(KERNEL_LOG)?.map(|text| kmsg::from_text(&text))),
+            _ => Ok(self.text(KERNEL_LOG)?.map(|text| kmsg::from_text(&text))),
         }
     }
 
     /// The names in a directory, sorted; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn names(&self, dir: &str) -> Result<Option<Vec<String>>, RootError> {
         Ok(self
             .entries(dir)?
@@ -284,37 +272,19 @@ impl Root {
     }
 
     /// The entries of a directory, sorted by name; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.entries(dir),
-            Backend::Captured(captured) => captured.entries(dir),
-        }
+        self.files().entries(dir)
     }
 
     /// The permission bits of a file (`0o644`), links followed; `None` if it does not exist. They show which interrupts
     /// the kernel manages.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.mode(path),
-            Backend::Captured(captured) => captured.mode(path),
-        }
+        self.files().mode(path)
     }
 
     /// What exists at a path; `None` for nothing, and for anything that is neither file nor directory.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.kind(path),
-            Backend::Captured(captured) => captured.kind(path),
-        }
+        self.files().kind(path)
     }
 
     /// The active CPUs that a thread may run on, by system call and without opening a file. This is for queries about
@@ -331,14 +301,8 @@ impl Root {
     }
 
     /// The text of a symbolic link, not followed; `None` if there is no link.
-    ///
-    /// # Errors
-    /// As [`Root::bytes`].
     pub fn link(&self, path: &str) -> Result<Option<String>, RootError> {
-        match &self.backend {
-            Backend::Live(live) => live.link(path),
-            Backend::Captured(captured) => captured.link(path),
-        }
+        self.files().link(path)
     }
 }
 

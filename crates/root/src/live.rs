@@ -2,6 +2,7 @@
 //!
 //! Every kernel file is written with exactly one `write(2)`: the kernel treats each write as one command.
 
+use crate::files::Files;
 use crate::{Entry, Kind, Ownership, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
@@ -43,71 +44,6 @@ impl Live {
     #[must_use]
     pub fn locate(&self, path: &str) -> PathBuf {
         self.base.join(path.trim_start_matches('/'))
-    }
-
-    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        let mut content = Vec::new();
-        Ok(self.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
-    }
-
-    pub(crate) fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
-        let Some(file) = self.open(path)? else {
-            return Ok(false);
-        };
-        read_record(&file, path, content)
-    }
-
-    pub(crate) fn bytes_into(
-        &self,
-        path: &str,
-        limit: u64,
-        content: &mut Vec<u8>,
-    ) -> Result<bool, RootError> {
-        let Some(file) = self.open(path)? else {
-            return Ok(false);
-        };
-        read_whole(&file, path, limit, content)
-    }
-
-    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        let Some(file) = self.open(path)? else {
-            return Ok(false);
-        };
-        each_line(File::from(file), path, each)
-    }
-
-    pub(crate) fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match rustix::fs::open(self.locate(dir), flags, Mode::empty()) {
-            Ok(file) => list(file, dir),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(dir, "list", &errno.into())),
-        }
-    }
-
-    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        match rustix::fs::stat(self.locate(path)) {
-            Ok(stat) => Ok(Some(stat.st_mode & 0o7777)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
-        }
-    }
-
-    pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        match rustix::fs::stat(self.locate(path)) {
-            Ok(stat) => Ok(kind_of(stat.st_mode)),
-            Err(errno) if is_absence(errno) => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
-        }
-    }
-
-    pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
-        match rustix::fs::readlink(self.locate(path), Vec::new()) {
-            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            // EINVAL: it exists, but is not a link.
-            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
-            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
-        }
     }
 
     /// Writes a value to an existing kernel file, with one `write(2)`.
@@ -225,6 +161,63 @@ impl Live {
             Ok(file) => Ok(Some(file)),
             Err(errno) if is_absence(errno) => Ok(None),
             Err(errno) => Err(RootError::from_io(path, "open", &errno.into())),
+        }
+    }
+}
+
+impl Files for Live {
+    fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
+        read_record(&file, path, content)
+    }
+
+    fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
+        read_whole(&file, path, limit, content)
+    }
+
+    fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
+        each_line(File::from(file), path, each)
+    }
+
+    fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::open(self.locate(dir), flags, Mode::empty()) {
+            Ok(file) => list(file, dir),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(dir, "list", &errno.into())),
+        }
+    }
+
+    fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        match rustix::fs::stat(self.locate(path)) {
+            Ok(stat) => Ok(Some(stat.st_mode & 0o7777)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
+        }
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+        match rustix::fs::stat(self.locate(path)) {
+            Ok(stat) => Ok(kind_of(stat.st_mode)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
+        }
+    }
+
+    fn link(&self, path: &str) -> Result<Option<String>, RootError> {
+        match rustix::fs::readlink(self.locate(path), Vec::new()) {
+            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+            // EINVAL: it exists, but is not a link.
+            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! thread, and look up the process each time.
 
 use crate::live::{is_absence, read_record};
-use crate::{Backend, Root, RootError, captured, folder};
+use crate::{Backend, Root, RootError, folder};
 use rustix::fs::{Mode, OFlags, RawDir};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -34,9 +34,9 @@ impl Root {
                 Err(errno) if is_absence(errno) => None,
                 Err(errno) => return Err(RootError::from_io(path, "list", &errno.into())),
             },
-            Backend::Captured(captured::Captured::Folder(folder)) => folder.reach(path, flags)?,
+            Backend::Folder(folder) => folder.reach(path, flags)?,
             // An archive has no descriptors, and needs none.
-            Backend::Captured(captured::Captured::Tree(_)) => {
+            Backend::Archive(_) => {
                 return Ok(self.entries(path)?.map(|_| place(None)));
             }
         };
@@ -97,7 +97,7 @@ impl Place<'_> {
                     Err(errno) => return Err(RootError::from_io(&self.path_of(name), "open", &errno.into())),
                 }
             }
-            (Backend::Captured(captured::Captured::Folder(_)), Some(dir)) => {
+            (Backend::Folder(_), Some(dir)) => {
                 match folder::open_beneath(dir, name) {
                     Some((file, size)) => {
                         return folder::read_file(&file, size, &self.path_of(name), u64::MAX, content);

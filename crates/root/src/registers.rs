@@ -29,7 +29,7 @@ impl Root {
                     Err(errno) => Err(failed("read", errno)),
                 }
             }
-            Backend::Captured(_) => {
+            Backend::Folder(_) | Backend::Archive(_) => {
                 let Some(content) = self.bytes(path)? else {
                     return Ok(None);
                 };

@@ -3,6 +3,7 @@
 //! Everything is written under a temporary name and then renamed, and is on disk when the call returns: after a power
 //! cut either the old or the new state exists.
 
+use crate::files::Files;
 use crate::live::is_absence;
 use crate::state::{sync, sync_above, write_all};
 use crate::{Live, RootError, attributes};

@@ -1,6 +1,7 @@
 //! Finds the kernel's tracing files. If they are not mounted, they are accessed through a detached mount that no
 //! directory shows and that ends with this process, so that nothing is left behind.
 
+use crate::files::Files;
 use crate::{Live, RootError};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};

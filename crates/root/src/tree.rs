@@ -1,52 +1,29 @@
-//! Holds the files unpacked from an archive. A machine with 100,000 threads has a million files and folders, so memory
-//! use must not grow with them. Everything is in a [`Store`], and folders are read from there on access.
+//! Holds the files unpacked from an archive. A machine with 100,000 threads has a million files and folders: their names
+//! are in memory, their content is in a [`Store`], which puts large archives on the disk.
 
 mod builder;
-mod listing;
+mod nodes;
 mod store;
 
 pub(crate) use builder::TreeBuilder;
 
 use crate::capture_rules::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
+use crate::files::Files;
 use crate::live::{each_line, too_large};
 use crate::{Entry, Kind, RootError, Stands};
-use listing::{Listing, Record, Sort};
-use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
+use nodes::{Node, Nodes, What};
 use store::{Span, Store};
-
-/// Number of cached folders: a path has fewer, and the next path shares all but the last of them.
-const AT_HAND: usize = 16;
 
 /// An unpacked archive. Immutable, so any number of threads may read it.
 pub(crate) struct Tree {
     store: Store,
+    nodes: Nodes,
     /// The folder that is the captured `/`.
-    base: Record,
-    /// The most recently used folders, by position; the newest at the end.
-    at_hand: Mutex<Vec<(u32, Listing)>>,
+    base: u32,
 }
 
-impl Tree {
-    fn new(store: Store, listing: Span) -> Tree {
-        Tree {
-            store,
-            base: Record {
-                sort: Sort::Dir,
-                mode: 0o755,
-                span: listing,
-            },
-            at_hand: Mutex::new(Vec::new()),
-        }
-    }
-
-    /// Reads the content of a file into an empty buffer; `false` if it does not exist.
-    pub(crate) fn bytes_into(
-        &self,
-        path: &str,
-        limit: u64,
-        content: &mut Vec<u8>,
-    ) -> Result<bool, RootError> {
+impl Files for Tree {
+    fn bytes_into(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
         let Some(span) = self.file(path)? else {
             return Ok(false);
         };
@@ -58,131 +35,102 @@ impl Tree {
         Ok(true)
     }
 
-    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+    fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
         match self.file(path)? {
             Some(span) => each_line(self.store.stream(span), path, each),
             None => Ok(false),
         }
     }
 
-    pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        Ok(self.resolve(path)?.and_then(|found| match found.sort {
-            Sort::File => Some(Kind::File),
-            Sort::Dir => Some(Kind::Dir),
-            Sort::Link => None,
+    fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        let Some(dir) = self.resolve(path)?.filter(|&found| self.is_dir(found)) else {
+            return Ok(None);
+        };
+        let children = self.nodes.children(dir).iter();
+        let entry = |node: &Node| Entry {
+            name: String::from_utf8_lossy(self.nodes.text(node.name)).into_owned(),
+            stands: match node.what {
+                What::Dir(_) => Stands::Dir,
+                What::File(_) | What::Same(_) => Stands::File,
+                What::Link(_) => Stands::Link,
+            },
+        };
+        let nodes = children.filter_map(|&child| self.nodes.get(child));
+        Ok(Some(nodes.map(entry).collect()))
+    }
+
+    fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        Ok(self.found(path)?.map(|found| found.mode.into()))
+    }
+
+    fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+        Ok(self.found(path)?.and_then(|found| match found.what {
+            What::File(_) => Some(Kind::File),
+            What::Dir(_) => Some(Kind::Dir),
+            What::Link(_) | What::Same(_) => None,
         }))
     }
 
-    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        Ok(self.resolve(path)?.map(|found| u32::from(found.mode)))
-    }
-
-    pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
+    fn link(&self, path: &str) -> Result<Option<String>, RootError> {
         let trimmed = path.trim_end_matches('/');
         let (dir, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
-        let Some(dir) = self.resolve(dir)? else {
-            return Ok(None);
-        };
-        match self.child(dir, name.as_bytes(), path)? {
-            Some(Record {
-                sort: Sort::Link,
-                span,
-                ..
-            }) => {
-                let target = self.target(span, path)?;
-                Ok(Some(String::from_utf8_lossy(&target).into_owned()))
-            }
-            _ => Ok(None),
-        }
+        let dir = self.resolve(dir)?;
+        let found = dir.and_then(|dir| self.nodes.get(self.nodes.child(dir, name.as_bytes())?));
+        Ok(match found.map(|found| found.what) {
+            Some(What::Link(target)) => Some(String::from_utf8_lossy(self.nodes.text(target)).into_owned()),
+            _ => None,
+        })
+    }
+}
+
+impl Tree {
+    fn is_dir(&self, node: u32) -> bool {
+        self.nodes.get(node).is_some_and(Node::is_dir)
     }
 
-    pub(crate) fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        let Some(dir) = self.resolve(path)?.filter(|found| found.sort == Sort::Dir) else {
-            return Ok(None);
-        };
-        let listing = self.listing(dir.span, path)?;
-        let mut entries = Vec::with_capacity(listing.len());
-        entries.extend(listing.entries().map(|(name, record)| Entry {
-            name: String::from_utf8_lossy(name).into_owned(),
-            stands: match record.sort {
-                Sort::Dir => Stands::Dir,
-                Sort::File => Stands::File,
-                Sort::Link => Stands::Link,
-            },
-        }));
-        Ok(Some(entries))
+    fn found(&self, path: &str) -> Result<Option<&Node>, RootError> {
+        Ok(self.resolve(path)?.and_then(|found| self.nodes.get(found)))
     }
 
     fn file(&self, path: &str) -> Result<Option<Span>, RootError> {
-        let found = self.resolve(path)?.filter(|found| found.sort == Sort::File);
-        Ok(found.map(|found| found.span))
+        Ok(match self.found(path)?.map(|found| found.what) {
+            Some(What::File(span)) => Some(span),
+            _ => None,
+        })
     }
 
     /// The target of a path, all links followed.
-    fn resolve(&self, path: &str) -> Result<Option<Record>, RootError> {
+    fn resolve(&self, path: &str) -> Result<Option<u32>, RootError> {
         let mut way = vec![self.base];
-        let mut pending: Vec<Cow<'_, [u8]>> = components(path.as_bytes()).map(Cow::Borrowed).collect();
+        let mut pending: Vec<&[u8]> = components(path.as_bytes()).collect();
         let mut links = 0;
         while let Some(name) = pending.pop() {
             let at = way.last().copied().unwrap_or(self.base);
-            if *name == *b".." {
+            if name == b".." {
                 if way.len() == 1 {
                     return Err(hostile(path, CLIMBS_OUT));
                 }
                 way.pop();
                 continue;
             }
-            match self.child(at, &name, path)? {
-                None => return Ok(None),
-                Some(Record {
-                    sort: Sort::Link,
-                    span,
-                    ..
-                }) => {
-                    links += 1;
-                    if links > MAX_LINKS {
-                        return Err(hostile(path, LOOPS));
-                    }
-                    let target = self.target(span, path)?;
-                    if target.starts_with(b"/") {
-                        way.truncate(1);
-                    }
-                    pending.extend(components(&target).map(|name| Cow::Owned(name.to_vec())));
-                }
-                Some(child) => way.push(child),
+            let Some(child) = self.nodes.child(at, name) else {
+                return Ok(None);
+            };
+            let Some(What::Link(target)) = self.nodes.get(child).map(|node| node.what) else {
+                way.push(child);
+                continue;
+            };
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(hostile(path, LOOPS));
             }
+            let target = self.nodes.text(target);
+            if target.starts_with(b"/") {
+                way.truncate(1);
+            }
+            pending.extend(components(target));
         }
         Ok(way.last().copied())
-    }
-
-    fn child(&self, dir: Record, name: &[u8], path: &str) -> Result<Option<Record>, RootError> {
-        match dir.sort {
-            Sort::Dir => Ok(self.listing(dir.span, path)?.find(name)),
-            Sort::File | Sort::Link => Ok(None),
-        }
-    }
-
-    fn target(&self, span: Span, path: &str) -> Result<Vec<u8>, RootError> {
-        let mut target = Vec::new();
-        let read = self.store.read_into(span, &mut target);
-        read.map_err(|error| RootError::from_io(path, "read", &error))?;
-        Ok(target)
-    }
-
-    fn listing(&self, span: Span, path: &str) -> Result<Listing, RootError> {
-        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = at_hand.iter().position(|(start, _)| *start == span.start) {
-            let found = at_hand.remove(place);
-            let listing = found.1.clone();
-            at_hand.push(found);
-            return Ok(listing);
-        }
-        let listing = Listing::new(self.target(span, path)?);
-        if at_hand.len() >= AT_HAND {
-            at_hand.remove(0);
-        }
-        at_hand.push((span.start, listing.clone()));
-        Ok(listing)
     }
 }
 

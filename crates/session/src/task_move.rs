@@ -165,7 +165,8 @@ impl Mover<'_> {
         for _ in 0..PASSES {
             let mut chosen = self.options.selection.choose(self.root, self.owners, children);
             if self.way == Way::Out {
-                self.keep_inside(&mut chosen);
+                // `--out` by name applies to tasks in the partition.
+                chosen.retain(|one| one.by_number || !self.is_there(one));
             }
             let parcels = self.parcels(chosen, journal);
             if parcels.is_empty() {
@@ -192,11 +193,6 @@ impl Mover<'_> {
     fn has_ended(&self, task: &Task) -> bool {
         let now = machine::tasks::read_one(self.root, task.key.tid);
         now.is_none_or(|now| now.key != task.key || now.is_over())
-    }
-
-    /// `--out` by name applies to tasks in the partition.
-    fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
-        chosen.retain(|one| one.by_number || !self.is_there(one));
     }
 
     fn is_inside(&self, tid: u32) -> bool {

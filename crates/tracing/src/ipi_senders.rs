@@ -162,13 +162,7 @@ fn make(
     tracefs: &Tracefs,
     machine: &Machine,
 ) -> Result<(Option<TaskKey>, SendersReport), Failure> {
-    let possible = machine
-        .topology
-        .possible
-        .as_ref()
-        .unwrap_or(&machine.topology.online);
-    let highest = possible.iter().last().map_or(0, |cpu| cpu.0);
-    let wanted: Vec<Kprobe> = blame::senders(highest)
+    let wanted: Vec<Kprobe> = blame::senders(machine.topology.width() - 1)
         .into_iter()
         .map(|sender| Kprobe {
             event: sender.event.to_owned(),

@@ -37,7 +37,6 @@ pub const PANES: [Pane; PANE_COUNT] = [
 ];
 
 /// The rows of a pane that match the filter.
-#[must_use]
 pub(crate) fn rows<'a>(pane: usize, now: &'a Now<'a>, view: &View, width: usize) -> Vec<Row<'a>> {
     let Some(one) = PANES.get(pane) else {
         return Vec::new();

@@ -96,10 +96,6 @@ struct Tally {
 const MOST_NAMED: usize = 4;
 
 impl Tally {
-    fn is_settled(&self, tid: u32) -> bool {
-        self.refused.contains_key(&tid) || self.bound.contains(&tid)
-    }
-
     fn refuse(&mut self, task: &TaskState, why: &str) {
         let (tid, comm) = (task.key.tid, &task.comm);
         self.refused.insert(tid, format!("{tid} {comm}, {why}"));
@@ -164,7 +160,7 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
     let mut alike = Vec::new();
     let mut unsettled = false;
     for tid in tids {
-        if done.is_settled(tid) {
+        if done.refused.contains_key(&tid) || done.bound.contains(&tid) {
             continue;
         }
         if together && tid != KTHREADD && !done.single.contains(&tid) {

@@ -32,6 +32,10 @@ const fn row(name: &'static str, remedy: Remedy) -> Function {
     Function { name, remedy }
 }
 
+const fn by_knob(name: &'static str, knob: &'static str, why: &'static str) -> Function {
+    row(name, Remedy::Knob(knob, why))
+}
+
 const SLEEP: Remedy = Remedy::Asker("a timer runs on the CPU of the thread that set it");
 const PERF: Remedy =
     Remedy::Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
@@ -67,26 +71,20 @@ pub const FUNCTIONS: &[Function] = &[
     row("it_real_fn", SLEEP),
     row("posix_timer_fn", SLEEP),
     row("timerfd_tmrproc", SLEEP),
-    row(
+    by_knob(
         "watchdog_timer_fn",
-        Remedy::Knob(
-            "watchdog_cpumask",
-            "the lockup detector has a timer on every CPU that it watches",
-        ),
+        "watchdog_cpumask",
+        "the lockup detector has a timer on every CPU that it watches",
     ),
-    row(
+    by_knob(
         "sched_rt_period_timer",
-        Remedy::Knob(
-            "sched_rt_runtime_us",
-            "the period in which real-time tasks are throttled",
-        ),
+        "sched_rt_runtime_us",
+        "the period in which real-time tasks are throttled",
     ),
-    row(
+    by_knob(
         "dl_task_timer",
-        Remedy::Knob(
-            "fair_server",
-            "the fair server's timer, which lets ordinary tasks run beside real-time ones",
-        ),
+        "fair_server",
+        "the fair server's timer, which lets ordinary tasks run beside real-time ones",
     ),
     row(
         "hrtick",
@@ -94,16 +92,15 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     row("perf_mux_hrtimer_handler", PERF),
     row("perf_swevent_hrtimer", PERF),
-    row(
+    by_knob(
         "perf_event_nmi_handler",
-        Remedy::Knob(
-            "watchdog_cpumask",
-            "the hard lockup detector, where no perf session runs",
-        ),
+        "watchdog_cpumask",
+        "the hard lockup detector, where no perf session runs",
     ),
-    row(
+    by_knob(
         "mce_timer_fn",
-        Remedy::Knob("check_interval", "the poll for corrected hardware errors"),
+        "check_interval",
+        "the poll for corrected hardware errors",
     ),
     row(
         "clocksource_watchdog",
@@ -111,31 +108,26 @@ pub const FUNCTIONS: &[Function] = &[
             "the clock source is checked on each CPU in turn; tsc=nowatchdog on the boot line ends it where the TSC is good",
         ),
     ),
-    row(
+    by_knob(
         "mix_interrupt_randomness",
-        Remedy::Knob(
-            "irq_affinity",
-            "interrupts of devices on this CPU feed the random generator",
-        ),
+        "irq_affinity",
+        "interrupts of devices on this CPU feed the random generator",
     ),
-    row(
+    by_knob(
         "vmstat_update",
-        Remedy::Knob("stat_interval", "memory statistics of this CPU are folded"),
+        "stat_interval",
+        "memory statistics of this CPU are folded",
     ),
-    row(
+    by_knob(
         "vmstat_shepherd",
-        Remedy::Knob(
-            "stat_interval",
-            "it looks for CPUs whose memory statistics are to be folded",
-        ),
+        "stat_interval",
+        "it looks for CPUs whose memory statistics are to be folded",
     ),
-    row(
-        "wb_workfn",
-        Remedy::Knob("wq_sysfs_cpumask", "writeback of dirty pages"),
-    ),
-    row(
+    by_knob("wb_workfn", "wq_sysfs_cpumask", "writeback of dirty pages"),
+    by_knob(
         "wb_update_bandwidth_workfn",
-        Remedy::Knob("wq_sysfs_cpumask", "writeback of dirty pages"),
+        "wq_sysfs_cpumask",
+        "writeback of dirty pages",
     ),
     row("lru_add_drain_per_cpu", CACHES),
     row("drain_local_pages_wq", CACHES),

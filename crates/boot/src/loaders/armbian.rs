@@ -1,8 +1,6 @@
 //! Supports Armbian and derivatives with its script (Orange Pi, DietPi): U-Boot appends `extraargs` of the environment file.
 
-use super::{
-    Adds, Entry, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run, variable,
-};
+use super::{Adds, Loader, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -22,17 +20,16 @@ pub static LOADER: Loader = Loader {
     about: "Armbian's /boot/armbianEnv.txt, or the same file of Orange Pi or DietPi",
     find,
     lines,
-    entries,
-    commit: nothing_to_run,
+    entries: |tree| {
+        path(tree)
+            .and_then(|path| variable::only_entry(tree, path, VARIABLE))
+            .into_iter()
+            .collect()
+    },
     fallback: variable::no_fallback,
     trial: variable::NO_TRIAL,
-    words: Words::Plain,
-    keeper: Keeper::Files,
-    efi_name: None,
-    source: entries_as_they_are,
     adds: Adds::Anything,
-    remarks: no_remarks,
-    refuses: no_refusal,
+    ..Loader::PLAIN
 };
 
 fn path(tree: &dyn Tree) -> Option<&'static str> {
@@ -46,12 +43,5 @@ fn find(tree: &dyn Tree) -> Option<String> {
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     let path = path(tree).into_iter();
     path.map(|path| variable::environment(tree, path, VARIABLE))
-        .collect()
-}
-
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    path(tree)
-        .and_then(|path| variable::only_entry(tree, path, VARIABLE))
-        .into_iter()
         .collect()
 }

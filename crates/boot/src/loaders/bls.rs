@@ -20,7 +20,6 @@ pub struct Field {
 }
 
 /// The keys and values of an entry file, without comments and keys that have no value.
-#[must_use]
 pub fn fields(text: &str) -> Vec<Field> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -42,7 +41,6 @@ pub fn fields(text: &str) -> Vec<Field> {
 }
 
 /// The last value of a key; all `options` are joined.
-#[must_use]
 pub fn value(text: &str, key: &str) -> Option<String> {
     let all: Vec<&str> = fields(text)
         .into_iter()
@@ -56,7 +54,6 @@ pub fn value(text: &str, key: &str) -> Option<String> {
 }
 
 /// Paths of the entry files in a directory, without our own copies.
-#[must_use]
 pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
     let names = tree.names(dir).into_iter();
     names
@@ -97,7 +94,6 @@ pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
 }
 
 /// What an entry file offers.
-#[must_use]
 pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
     let text = tree::look(tree, path)?;
     let id = name(path).to_owned();
@@ -111,7 +107,6 @@ pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
 
 /// The release that an entry file starts: its `version`, else the release in its kernel's path. `None` for a rescue entry, and
 /// if neither has one.
-#[must_use]
 pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
     let text = tree::look(tree, path)?;
     let (kernel, options) = (
@@ -160,7 +155,6 @@ fn copy_title(what: &str) -> String {
 }
 
 /// The path of a copy: the name without boot counters (`+3-0`), our marker, the kind.
-#[must_use]
 pub fn copy_path(path: &str, what: &str) -> String {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.strip_suffix(".conf").unwrap_or(name);

@@ -4,13 +4,11 @@
 
 use super::kernel_cmdline::{self, Extent};
 use super::systemd_boot::LATER;
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, grub_debian, no_refusal,
-};
+use super::{Entry, Fallback, Loader, grub_debian};
 use crate::line::{Length, Line, Slot};
 use crate::loaders::bls;
 use crate::releases::choose;
-use crate::tools::{Run, first_of};
+use crate::tools::first_of;
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, trial_line};
 use crate::{BootError, Writing};
@@ -29,16 +27,15 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit,
+    commit: |tree, _| match tree::is_there(tree, ZIPL) {
+        true => Ok(vec![first_of(tree, &[("zipl", &[])])?]),
+        false => Ok(Vec::new()),
+    },
     fallback,
     trial: Trial::By(trial),
-    words: Words::Plain,
-    keeper: Keeper::Files,
     efi_name: Some("grub"),
-    source: entries_as_they_are,
-    adds: Adds::These(&[]),
     remarks,
-    refuses: no_refusal,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -133,13 +130,6 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
         Some(Entry { line, ..entry })
     });
     entries.collect()
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    match tree::is_there(tree, ZIPL) {
-        true => Ok(vec![first_of(tree, &[("zipl", &[])])?]),
-        false => Ok(Vec::new()),
-    }
 }
 
 /// The rescue entry if it has a line of its own; else a copy of the newest entry with its line written out.

@@ -1,9 +1,7 @@
 //! Supports syslinux and extlinux, and U-Boot with a manually written `extlinux.conf`: each label has its own line.
 
 use super::extlinux_conf::{self, copy, is_rescue, labels};
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run,
-};
+use super::{Entry, Fallback, Loader, Words};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -26,19 +24,13 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit: nothing_to_run,
     fallback,
     trial: Trial::Cannot {
         why: "U-Boot and syslinux have no choice for one boot in this file",
         next: "`boot set` keeps a second label as it was: choose it on the console when the first does not come up",
     },
     words: Words::Any,
-    keeper: Keeper::Files,
-    efi_name: None,
-    source: entries_as_they_are,
-    adds: Adds::These(&[]),
-    remarks: no_remarks,
-    refuses: no_refusal,
+    ..Loader::PLAIN
 };
 
 /// The first existing path of the file.

@@ -25,7 +25,6 @@ pub struct Label {
 const OURS: &str = "quietcore-";
 
 /// The labels of a file, in order, without ours.
-#[must_use]
 pub fn labels(text: &str) -> Vec<Label> {
     let mut found: Vec<Label> = Vec::new();
     let mut at = 0;
@@ -62,7 +61,6 @@ pub fn labels(text: &str) -> Vec<Label> {
 }
 
 /// Whether a label is for rescue; such a label is left unchanged.
-#[must_use]
 pub fn is_rescue(text: &str, label: &Label) -> bool {
     let line = label.append.clone().map_or("", |range| &text[range]);
     words(line).any(|word| matches!(word, "single" | "systemd.unit=rescue.target"))
@@ -89,7 +87,6 @@ pub fn lines(tree: &dyn Tree, path: &str) -> Result<Vec<Line>, BootError> {
 }
 
 /// The entries that the file offers.
-#[must_use]
 pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let text = tree::look(tree, path).unwrap_or_default();
     let entry = |label: Label| Entry {

@@ -1,77 +1,23 @@
 //! Handles boot lines of loaders whose files are displayed but not edited: their positions, the running one, the new text.
 
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_remarks, nothing_to_run, word_list,
-};
+use super::{Entry, Fallback, Loader, Words, word_list};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
-use crate::trial::{OneBoot, Trial, TrialWork};
-use crate::{BootError, Writing};
+
+use crate::Writing;
 use std::ops::Range;
 
-/// A loader whose files are displayed but not edited.
-pub(super) trait Displayed {
-    /// The name for `--loader`, which is also the name that the loader reports to the firmware.
-    const NAME: &'static str;
-    /// A one-line description.
-    const ABOUT: &'static str;
-    /// The name of the boot line in its files.
-    const KEY: &'static str;
-
-    /// The evidence for it on a machine.
-    fn find(tree: &dyn Tree) -> Option<String>;
-
-    /// Every boot line of Linux.
-    fn file_lines(tree: &dyn Tree) -> Vec<FileLine>;
-
-    /// Why its files are not edited, with the line as it should be.
-    fn refusal(tree: &dyn Tree, words: &[String]) -> BootError;
-}
-
-/// This loader as a row of the list.
-pub(super) const fn loader<D: Displayed>() -> Loader {
-    Loader {
-        name: D::NAME,
-        about: D::ABOUT,
-        find: D::find,
-        lines: lines_of::<D>,
-        entries: entries_of::<D>,
-        commit: nothing_to_run,
-        fallback: no_fallback,
-        trial: Trial::By(trial_of::<D>),
-        words: Words::Any,
-        keeper: Keeper::Files,
-        efi_name: Some(D::NAME),
-        source: entries_as_they_are,
-        adds: Adds::These(&[]),
-        remarks: no_remarks,
-        refuses: refuses::<D>,
-    }
-}
-
-fn lines_of<D: Displayed>(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    Ok(D::file_lines(tree).iter().map(|one| one.line(D::KEY)).collect())
-}
-
-fn entries_of<D: Displayed>(tree: &dyn Tree) -> Vec<Entry> {
-    D::file_lines(tree).into_iter().map(FileLine::entry).collect()
-}
-
-/// No entry can be added to the existing ones.
-fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::None {
-        why: "quietcore does not edit these files".to_owned(),
-        next: "keep the entry as it is, and edit a copy of it".to_owned(),
-    })
-}
-
-fn trial_of<D: Displayed>(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
-    Err(D::refusal(tree, &wanted.words))
-}
-
-fn refuses<D: Displayed>(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    Some(D::refusal(tree, words))
-}
+/// What loaders have in common whose files are displayed but not edited. No entry can be added to the existing ones.
+pub(super) const DISPLAYED: Loader = Loader {
+    fallback: |_| {
+        Ok(Fallback::None {
+            why: "quietcore does not edit these files".to_owned(),
+            next: "keep the entry as it is, and edit a copy of it".to_owned(),
+        })
+    },
+    words: Words::Any,
+    ..Loader::PLAIN
+};
 
 /// One boot line in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,13 +10,13 @@ pub const NIXOS: &str = "/etc/NIXOS";
 const KERNELSTUB: &str = "/etc/kernelstub/configuration";
 
 /// NixOS generates the entries of every loader from its configuration.
-#[must_use]
 pub fn nixos(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    tree::is_there(tree, NIXOS).then(|| BootError::Generated {
-        path: "the loader's entries".to_owned(),
-        why: "NixOS writes them again from its configuration at every rebuild, without these words"
-            .to_owned(),
-        next: nixos_next(words),
+    tree::is_there(tree, NIXOS).then(|| {
+        BootError::unable(
+            "an edit of the loader's entries would not last",
+            "NixOS writes them again from its configuration at every rebuild, without these words",
+            nixos_next(words),
+        )
     })
 }
 
@@ -33,16 +33,17 @@ pub fn nixos_next(words: &[String]) -> String {
 }
 
 /// kernelstub writes the entries of Pop!_OS from its configuration if it manages them.
-#[must_use]
 pub fn kernelstub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     let text = tree::look(tree, KERNELSTUB)?;
-    is_managed(&text).then(|| BootError::Generated {
-        path: "the entries of systemd-boot".to_owned(),
-        why: format!("kernelstub writes them again from {KERNELSTUB} with every kernel, without these words"),
-        next: match words.is_empty() {
-            true => "add words with `kernelstub -a 'WORDS'`".to_owned(),
-            false => format!("run `kernelstub -a '{}'`", words.join(" ")),
-        },
+    is_managed(&text).then(|| {
+        BootError::unable(
+            "an edit of the entries of systemd-boot would not last",
+            format!("kernelstub writes them again from {KERNELSTUB} with every kernel, without these words"),
+            match words.is_empty() {
+                true => "add words with `kernelstub -a 'WORDS'`".to_owned(),
+                false => format!("run `kernelstub -a '{}'`", words.join(" ")),
+            },
+        )
     })
 }
 

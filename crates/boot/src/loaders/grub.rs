@@ -78,7 +78,6 @@ fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<St
 }
 
 /// Words in the files that do not reach the kernel.
-#[must_use]
 pub fn dropped(tree: &dyn Tree, files: &[String]) -> Vec<String> {
     shell_line(files.to_vec()).dropped(tree)
 }

@@ -8,7 +8,6 @@ use crate::tree::{self, Tree};
 pub const SCRIPT_DIR: &str = "/etc/grub.d";
 
 /// The normal entries of the distribution's own script.
-#[must_use]
 pub fn own_entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let text = tree::look(tree, path).unwrap_or_default();
     let entries = started_in(&own_section(&text), path).into_iter();
@@ -16,26 +15,22 @@ pub fn own_entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
 }
 
 /// Whether an entry is a normal one of the distribution's own script.
-#[must_use]
 pub fn is_distributions(entry: &Entry) -> bool {
     !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
 }
 
 /// Whether an entry is for rescue.
-#[must_use]
 pub fn is_rescue(entry: &Entry) -> bool {
     entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
 /// The entries of a `grub.cfg`: the text after `linux` and the path of the kernel.
-#[must_use]
 pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
     let started = started(tree, path).into_iter();
     started.map(|(entry, _)| entry).collect()
 }
 
 /// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
-#[must_use]
 pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
     started_in(&tree::look(tree, path).unwrap_or_default(), path)
 }

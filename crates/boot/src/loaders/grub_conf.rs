@@ -2,9 +2,7 @@
 //! into that file.
 
 use super::grub::{self, DEFAULTS, Generator, NORMAL, Tools};
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, bls_grub, grub_cfg, grub_debian, variable,
-};
+use super::{Entry, Fallback, Loader, Source, bls_grub, grub_cfg, grub_debian, variable};
 use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
@@ -21,16 +19,14 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit,
+    commit: |tree, _| Ok(vec![generate(tree)?]),
     fallback,
     trial: Trial::By(trial),
-    words: Words::Plain,
-    keeper: Keeper::Files,
     efi_name: Some("grub"),
     source,
-    adds: Adds::These(&[]),
     remarks,
     refuses,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -118,10 +114,6 @@ fn generate(tree: &dyn Tree) -> Result<Run, BootError> {
             ("grub-mkconfig", &["-o", &cfg]),
         ],
     )
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(vec![generate(tree)?])
 }
 
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {

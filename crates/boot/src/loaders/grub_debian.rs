@@ -2,7 +2,7 @@
 //! `/etc/default/grub`. Files of others change only to remove a word that ours replaces.
 
 use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
-use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, grub_cfg, proxmox};
+use super::{Entry, Fallback, Loader, Source, grub_cfg, proxmox};
 use crate::line::{Gather, Line, Slot};
 use crate::shell::assignments;
 use crate::tools::{Run, first_of};
@@ -25,16 +25,14 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit,
+    commit: |tree, _| Ok(vec![update(tree)?]),
     fallback,
     trial: Trial::By(trial),
-    words: Words::Plain,
-    keeper: Keeper::Files,
     efi_name: Some("grub"),
     source,
-    adds: Adds::These(&[]),
-    remarks,
+    remarks: |tree| grub::dropped(tree, &others(tree)),
     refuses,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -62,10 +60,6 @@ fn others(tree: &dyn Tree) -> Vec<String> {
     let mut files = files(tree);
     files.retain(|path| path != OURS);
     files
-}
-
-fn remarks(tree: &dyn Tree) -> Vec<String> {
-    grub::dropped(tree, &others(tree))
 }
 
 fn source(tree: &dyn Tree) -> Source {
@@ -169,10 +163,6 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
 
 fn update(tree: &dyn Tree) -> Result<Run, BootError> {
     first_of(tree, &[("update-grub", &[]), ("grub-mkconfig", &["-o", CFG])])
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(vec![update(tree)?])
 }
 
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {

@@ -25,7 +25,6 @@ pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, BootEr
 
 /// Commands for `sed -n` in double quotes of a shell: the first entry with this image that is not for recovery, with
 /// another title and id. Each entry is collected up to its end, because its image follows its title.
-#[must_use]
 pub fn pick(image: &str, title: &str, id: &str) -> String {
     let image = image.replace('.', "[.]");
     format!(
@@ -47,7 +46,6 @@ pub fn pick(image: &str, title: &str, id: &str) -> String {
 }
 
 /// Commands like those of [`pick`], for the very first entry.
-#[must_use]
 pub fn first(title: &str, id: &str) -> String {
     format!(
         "/^menuentry /,/^}}/{{\n\

@@ -38,7 +38,6 @@ pub fn line(tree: &dyn Tree, name: &str, extent: Extent) -> Result<Option<Line>,
 }
 
 /// Words after the first line, if a tool writes the file into an entry unchanged.
-#[must_use]
 pub fn lost(tree: &dyn Tree, tool: &str) -> Option<String> {
     let text = tree::look(tree, PATH)?;
     let (_, rest) = text.split_once('\n')?;

@@ -1,9 +1,10 @@
 //! Supports Limine: `cmdline:` of an entry in `limine.conf` is the boot line (its CONFIG.md). Tools of distributions
 //! regenerate that file, and Limine has no one-shot entry, so the file is displayed but not edited.
 
-use super::file_line::{self, Displayed, FileLine};
+use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
 use crate::tree::{self, Tree};
+use crate::trial::Trial;
 use crate::{BootError, merge};
 
 /// Paths in which Limine searches for its file, on the partitions that are mounted here.
@@ -29,28 +30,17 @@ const NAMES: &[&str] = &["limine.conf", "limine.cfg"];
 const DEFAULTS: &str = "/etc/default/limine";
 
 /// Limine.
-pub static LOADER: Loader = file_line::loader::<Limine>();
-
-/// Its files.
-struct Limine;
-
-impl Displayed for Limine {
-    const NAME: &'static str = "limine";
-    const ABOUT: &'static str = "Limine with limine.conf, which is shown and not edited";
-    const KEY: &'static str = "cmdline";
-
-    fn find(tree: &dyn Tree) -> Option<String> {
-        evidence::of_shown(tree, "limine", file(tree))
-    }
-
-    fn file_lines(tree: &dyn Tree) -> Vec<FileLine> {
-        all(tree)
-    }
-
-    fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
-        refusal(tree, words)
-    }
-}
+pub static LOADER: Loader = Loader {
+    name: "limine",
+    about: "Limine with limine.conf, which is shown and not edited",
+    find: |tree| evidence::of_shown(tree, "limine", file(tree)),
+    lines: |tree| Ok(all(tree).iter().map(|one| one.line("cmdline")).collect()),
+    entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),
+    trial: Trial::By(|tree, wanted| Err(refusal(tree, &wanted.words))),
+    efi_name: Some("limine"),
+    refuses: |tree, words| Some(refusal(tree, words)),
+    ..file_line::DISPLAYED
+};
 
 /// The existing file.
 pub(super) fn file(tree: &dyn Tree) -> Option<String> {
@@ -122,7 +112,7 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
     };
     BootError::Shown {
         loader: "Limine".to_owned(),
-        why: Limine::find(tree).unwrap_or_default(),
+        why: (LOADER.find)(tree).unwrap_or_default(),
         next,
     }
 }

@@ -1,9 +1,8 @@
 //! Supports image-based systems with `rpm-ostree`: the tool owns the line and creates a new deployment with it. The running
 //! deployment stays as the entry to return to. The entry files only display the line.
 
-use super::{Adds, Entry, Fallback, Keeper, Loader, Turn, Words, entries_as_they_are, no_refusal};
+use super::{Adds, Entry, Fallback, Keeper, Loader, Turn};
 use crate::BootError;
-use crate::line::Line;
 use crate::loaders::bls;
 use crate::tools::{Run, first_of};
 use crate::tree::Tree;
@@ -16,21 +15,33 @@ pub static LOADER: Loader = Loader {
     name: "ostree",
     about: "an image-based system whose line `rpm-ostree kargs` keeps (Fedora CoreOS, Silverblue, IoT, RHEL for Edge)",
     find,
-    lines,
+    lines: |tree| {
+        files(tree)
+            .first()
+            .map(|path| bls::line(tree, path))
+            .into_iter()
+            .collect()
+    },
     entries,
     commit,
-    fallback,
+    fallback: |_| {
+        Ok(Fallback::Stays(
+            "the deployment that is running (`rpm-ostree rollback`)".to_owned(),
+        ))
+    },
     trial: Trial::Cannot {
         why: "rpm-ostree makes a new default deployment",
         next: "use `boot set`: the deployment that is running stays in the menu, and `rpm-ostree rollback` goes back to it",
     },
-    words: Words::Plain,
     keeper: Keeper::Tool,
-    efi_name: None,
-    source: entries_as_they_are,
     adds: Adds::These(&["ostree"]),
-    remarks,
-    refuses: no_refusal,
+    remarks: |_| {
+        vec![
+            "rpm-ostree writes the line; edits of the entry files would be lost with the next deployment"
+                .to_owned(),
+        ]
+    },
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -44,14 +55,6 @@ fn files(tree: &dyn Tree) -> Vec<String> {
     files.retain(|path| path.contains("/ostree-"));
     files.reverse();
     files
-}
-
-fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    files(tree)
-        .first()
-        .map(|path| bls::line(tree, path))
-        .into_iter()
-        .collect()
 }
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
@@ -73,17 +76,4 @@ fn commit(tree: &dyn Tree, turn: &Turn) -> Result<Vec<Run>, BootError> {
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     Ok(vec![first_of(tree, &[("rpm-ostree", &arguments)])?])
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::Stays(
-        "the deployment that is running (`rpm-ostree rollback`)".to_owned(),
-    ))
-}
-
-fn remarks(_tree: &dyn Tree) -> Vec<String> {
-    vec![
-        "rpm-ostree writes the line; edits of the entry files would be lost with the next deployment"
-            .to_owned(),
-    ]
 }

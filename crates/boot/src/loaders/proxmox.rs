@@ -2,10 +2,10 @@
 //! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
-use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Turn, Words, evidence, no_refusal};
+use super::{Fallback, Loader, Source, Words, evidence};
 use crate::BootError;
 use crate::line::Line;
-use crate::tools::{Run, first_of};
+use crate::tools::first_of;
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 
@@ -18,20 +18,33 @@ pub static LOADER: Loader = Loader {
     about: "Proxmox's systemd-boot with /etc/kernel/cmdline and proxmox-boot-tool",
     find,
     lines,
-    entries,
-    commit,
-    fallback,
+    commit: |tree, _| Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?]),
+    fallback: |_| {
+        Ok(Fallback::None {
+        why: "proxmox-boot-tool gives all entries the same line".to_owned(),
+        next: "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot".to_owned(),
+    })
+    },
     trial: Trial::Cannot {
         why: "proxmox-boot-tool gives all entries the same line",
         next: "use `boot set --force` where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
     },
     words: Words::Any,
-    keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    source,
-    adds: Adds::These(&[]),
-    remarks,
-    refuses: no_refusal,
+    source: |_tree| Source::Settings {
+        files: KERNEL_CMDLINE.to_owned(),
+        place: KERNEL_CMDLINE.to_owned(),
+        tool: "proxmox-boot-tool refresh".to_owned(),
+        generated: "the EFI system partitions".to_owned(),
+        entries: Vec::new(),
+        by_tool: Vec::new(),
+    },
+    remarks: |tree| {
+        kernel_cmdline::lost(tree, "proxmox-boot-tool")
+            .into_iter()
+            .collect()
+    },
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -40,12 +53,11 @@ fn find(tree: &dyn Tree) -> Option<String> {
 }
 
 /// If the tool manages GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
-#[must_use]
 pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
-    tree::is_there(tree, PARTITIONS).then(|| BootError::Generated {
-        path: "/boot/grub/grub.cfg".to_owned(),
-        why: format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
-        next: match words.is_empty() {
+    tree::is_there(tree, PARTITIONS).then(|| BootError::unable(
+        "an edit of /boot/grub/grub.cfg would not last",
+        format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
+        match words.is_empty() {
             true => "add words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `proxmox-boot-tool refresh`".to_owned(),
             false => format!(
                 "add these words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub by hand, then run `proxmox-boot-tool \
@@ -53,43 +65,10 @@ pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
                 words.join(" ")
             ),
         },
-    })
+    ))
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     let line = kernel_cmdline::line(tree, "all entries", Extent::FirstLine)?;
     Ok(line.into_iter().collect())
-}
-
-fn remarks(tree: &dyn Tree) -> Vec<String> {
-    kernel_cmdline::lost(tree, "proxmox-boot-tool")
-        .into_iter()
-        .collect()
-}
-
-fn source(tree: &dyn Tree) -> Source {
-    Source::Settings {
-        files: KERNEL_CMDLINE.to_owned(),
-        place: KERNEL_CMDLINE.to_owned(),
-        tool: "proxmox-boot-tool refresh".to_owned(),
-        generated: "the EFI system partitions".to_owned(),
-        entries: entries(tree),
-        by_tool: Vec::new(),
-    }
-}
-
-/// The partitions with the entries are not mounted.
-fn entries(_tree: &dyn Tree) -> Vec<Entry> {
-    Vec::new()
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?])
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::None {
-        why: "proxmox-boot-tool gives all entries the same line".to_owned(),
-        next: "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot".to_owned(),
-    })
 }

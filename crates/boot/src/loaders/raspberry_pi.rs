@@ -1,8 +1,6 @@
 //! Supports the firmware of the Raspberry Pi: the boot line is the only line of `cmdline.txt`, next to `config.txt`.
 
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, no_refusal, no_remarks, nothing_to_run,
-};
+use super::{Adds, Entry, Fallback, Loader, Words};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
@@ -23,16 +21,18 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit: nothing_to_run,
-    fallback,
+    fallback: |_| {
+        Ok(Fallback::None {
+        why: "the firmware has one boot line".to_owned(),
+        next: "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
+               another computer can rename"
+            .to_owned(),
+    })
+    },
     trial: Trial::By(trial),
     words: Words::Any,
-    keeper: Keeper::Files,
-    efi_name: None,
-    source: entries_as_they_are,
     adds: Adds::Anything,
-    remarks: no_remarks,
-    refuses: no_refusal,
+    ..Loader::PLAIN
 };
 
 /// The settings of `config.txt` for the line.
@@ -126,15 +126,6 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
         })
     });
     one.into_iter().collect()
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::None {
-        why: "the firmware has one boot line".to_owned(),
-        next: "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
-               another computer can rename"
-            .to_owned(),
-    })
 }
 
 fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {

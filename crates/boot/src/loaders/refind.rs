@@ -1,9 +1,10 @@
 //! Supports rEFInd: each line of `refind_linux.conf`, next to the kernels, is a title and a boot line in quotes;
 //! `refind.conf` may have manual entries (`menuentry`). rEFInd has no one-shot entry, so the files are not edited.
 
-use super::file_line::{self, Displayed, FileLine};
+use super::file_line::{self, FileLine};
 use super::{Loader, evidence};
 use crate::tree::{self, Tree};
+use crate::trial::Trial;
 use crate::{BootError, merge};
 use std::ops::Range;
 
@@ -21,28 +22,17 @@ const OWN: &[&str] = &[
 ];
 
 /// rEFInd.
-pub static LOADER: Loader = file_line::loader::<Refind>();
-
-/// Its files.
-struct Refind;
-
-impl Displayed for Refind {
-    const NAME: &'static str = "refind";
-    const ABOUT: &'static str = "rEFInd with refind_linux.conf, which is shown and not edited";
-    const KEY: &'static str = "options";
-
-    fn find(tree: &dyn Tree) -> Option<String> {
-        evidence::of_shown(tree, "refind", file(tree))
-    }
-
-    fn file_lines(tree: &dyn Tree) -> Vec<FileLine> {
-        all(tree)
-    }
-
-    fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
-        refusal(tree, words)
-    }
-}
+pub static LOADER: Loader = Loader {
+    name: "refind",
+    about: "rEFInd with refind_linux.conf, which is shown and not edited",
+    find: |tree| evidence::of_shown(tree, "refind", file(tree)),
+    lines: |tree| Ok(all(tree).iter().map(|one| one.line("options")).collect()),
+    entries: |tree| all(tree).into_iter().map(FileLine::entry).collect(),
+    trial: Trial::By(|tree, wanted| Err(refusal(tree, &wanted.words))),
+    efi_name: Some("refind"),
+    refuses: |tree, words| Some(refusal(tree, words)),
+    ..file_line::DISPLAYED
+};
 
 /// A file with boot lines of Linux.
 pub(super) fn file(tree: &dyn Tree) -> Option<String> {
@@ -146,7 +136,7 @@ fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
     };
     BootError::Shown {
         loader: "rEFInd".to_owned(),
-        why: Refind::find(tree).unwrap_or_default(),
+        why: (LOADER.find)(tree).unwrap_or_default(),
         next,
     }
 }

@@ -2,9 +2,7 @@
 //! partition, read at every boot. Kernels installed later take their line from `/etc/kernel/cmdline`.
 
 use super::kernel_cmdline::{self, Extent};
-use super::{
-    Adds, Entry, Fallback, Keeper, Loader, Words, entries_as_they_are, generated, no_remarks, nothing_to_run,
-};
+use super::{Entry, Fallback, Loader, Words, generated};
 use crate::BootError;
 use crate::line::Line;
 use crate::loaders::bls;
@@ -25,16 +23,12 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries,
-    commit: nothing_to_run,
     fallback,
     trial: Trial::By(trial),
     words: Words::Any,
-    keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
-    source: entries_as_they_are,
-    adds: Adds::These(&[]),
-    remarks: no_remarks,
     refuses: generated::kernelstub,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {

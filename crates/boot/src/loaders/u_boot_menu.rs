@@ -2,11 +2,11 @@
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
-use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, extlinux_conf, variable};
+use super::{Fallback, Loader, Source, extlinux, extlinux_conf, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::shell::assignments;
-use crate::tools::{Run, first_of};
+use crate::tools::first_of;
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 
@@ -26,19 +26,16 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries: extlinux::entries,
-    commit,
+    commit: |tree, _| Ok(vec![first_of(tree, &[("u-boot-update", &[])])?]),
     fallback,
     trial: Trial::Cannot {
         why: "U-Boot has no choice for one boot in extlinux.conf",
         next: "use `boot set`: the label for rescue can be chosen on the console",
     },
-    words: Words::Plain,
-    keeper: Keeper::Files,
-    efi_name: None,
     source,
-    adds: Adds::These(&[]),
     remarks,
     refuses,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -99,10 +96,6 @@ fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
         &format!("{PARAMETERS} in {DEFAULTS}"),
         "u-boot-update",
     )
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(vec![first_of(tree, &[("u-boot-update", &[])])?])
 }
 
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {

@@ -3,7 +3,7 @@
 
 use super::kernel_cmdline::{self, Extent, PATH as KERNEL_CMDLINE};
 use super::systemd_boot::LATER;
-use super::{Adds, Entry, Fallback, Keeper, Loader, Source, Words, bls_grub, no_refusal, nothing_to_run};
+use super::{Fallback, Loader, Source, Words, bls_grub};
 use crate::BootError;
 use crate::line::Line;
 use crate::loaders::bls;
@@ -27,20 +27,27 @@ pub static LOADER: Loader = Loader {
     about: "unified kernel images in EFI/Linux, built with /etc/kernel/cmdline",
     find,
     lines,
-    entries,
-    commit: nothing_to_run,
-    fallback,
+    fallback: |tree| {
+        Ok(Fallback::Stays(format!(
+            "the images that are built already ({})",
+            images(tree).join(", ")
+        )))
+    },
     trial: Trial::Cannot {
         why: "the line is inside the image",
         next: "build a second image with the words, and choose it with `bootctl set-oneshot`",
     },
     words: Words::Any,
-    keeper: Keeper::Files,
-    efi_name: None,
-    source,
-    adds: Adds::These(&[]),
+    source: |tree| Source::Settings {
+        files: KERNEL_CMDLINE.to_owned(),
+        place: KERNEL_CMDLINE.to_owned(),
+        tool: tool(tree).to_owned(),
+        generated: images(tree).join(", "),
+        entries: Vec::new(),
+        by_tool: Vec::new(),
+    },
     remarks,
-    refuses: no_refusal,
+    ..Loader::PLAIN
 };
 
 fn images(tree: &dyn Tree) -> Vec<String> {
@@ -72,34 +79,11 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(vec![line])
 }
 
-/// The content of the images is not read: they are programs.
-fn entries(_tree: &dyn Tree) -> Vec<Entry> {
-    Vec::new()
-}
-
-fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::Stays(format!(
-        "the images that are built already ({})",
-        images(tree).join(", ")
-    )))
-}
-
 /// The tool that builds the images with the line.
 fn tool(tree: &dyn Tree) -> &'static str {
     match tree::is_there(tree, "/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
-    }
-}
-
-fn source(tree: &dyn Tree) -> Source {
-    Source::Settings {
-        files: KERNEL_CMDLINE.to_owned(),
-        place: KERNEL_CMDLINE.to_owned(),
-        tool: tool(tree).to_owned(),
-        generated: images(tree).join(", "),
-        entries: entries(tree),
-        by_tool: Vec::new(),
     }
 }
 

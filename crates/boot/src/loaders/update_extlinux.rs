@@ -1,9 +1,9 @@
 //! Supports Alpine: `update-extlinux` generates `extlinux.conf` from `/etc/update-extlinux.conf`.
 
-use super::{Adds, Fallback, Keeper, Loader, Source, Turn, Words, extlinux, no_remarks, variable};
+use super::{Adds, Fallback, Loader, Source, extlinux, variable};
 use crate::BootError;
 use crate::line::Line;
-use crate::tools::{Run, first_of};
+use crate::tools::first_of;
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 
@@ -17,19 +17,29 @@ pub static LOADER: Loader = Loader {
     find,
     lines,
     entries: extlinux::entries,
-    commit,
-    fallback,
+    commit: |tree, _| Ok(vec![first_of(tree, &[("update-extlinux", &[])])?]),
+    fallback: |_| {
+        Ok(Fallback::None {
+            why: "update-extlinux gives all entries the same line".to_owned(),
+            next: "say --force where you reach the console: words can be taken out there with the Tab key"
+                .to_owned(),
+        })
+    },
     trial: Trial::Cannot {
         why: "extlinux has no choice for one boot in its file",
         next: "use `boot set --force` where you reach the console: words can be taken out there with the Tab key",
     },
-    words: Words::Plain,
-    keeper: Keeper::Files,
-    efi_name: None,
-    source,
+    source: |tree| Source::Settings {
+        files: SOURCE.to_owned(),
+        place: format!("{OPTIONS} in {SOURCE}"),
+        tool: "update-extlinux".to_owned(),
+        generated: extlinux::place(tree).unwrap_or_default().to_owned(),
+        entries: extlinux::entries(tree),
+        by_tool: Vec::new(),
+    },
     adds: Adds::These(&["console"]),
-    remarks: no_remarks,
     refuses,
+    ..Loader::PLAIN
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -41,17 +51,6 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(vec![variable::shell(tree, SOURCE, OPTIONS, "")?])
 }
 
-fn source(tree: &dyn Tree) -> Source {
-    Source::Settings {
-        files: SOURCE.to_owned(),
-        place: format!("{OPTIONS} in {SOURCE}"),
-        tool: "update-extlinux".to_owned(),
-        generated: extlinux::place(tree).unwrap_or_default().to_owned(),
-        entries: extlinux::entries(tree),
-        by_tool: Vec::new(),
-    }
-}
-
 fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
     variable::refuses(
         lines(tree),
@@ -60,16 +59,4 @@ fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
         &format!("{OPTIONS} in {SOURCE}"),
         "update-extlinux",
     )
-}
-
-fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
-    Ok(vec![first_of(tree, &[("update-extlinux", &[])])?])
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(Fallback::None {
-        why: "update-extlinux gives all entries the same line".to_owned(),
-        next: "say --force where you reach the console: words can be taken out there with the Tab key"
-            .to_owned(),
-    })
 }

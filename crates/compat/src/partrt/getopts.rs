@@ -14,7 +14,6 @@ pub enum Found {
 
 /// The options at the start of `words`, and the words after them. `letters` is as in the shell: a colon after
 /// each letter that takes a value.
-#[must_use]
 pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [String]) {
     let mut found = Vec::new();
     let mut rest = words;

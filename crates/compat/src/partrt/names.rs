@@ -34,7 +34,6 @@ impl Place {
 }
 
 /// The reason of a journal's layer, for the history; it contains the user's name for everything else.
-#[must_use]
 pub fn reason(rest: &str) -> String {
     format!("{REASON}{rest}")
 }
@@ -42,14 +41,12 @@ pub fn reason(rest: &str) -> String {
 const REASON: &str = "partrt create, with everything else in ";
 
 /// The name of everything else in such a reason.
-#[must_use]
 pub fn rest_of(reason: &str) -> Option<&str> {
     reason.strip_prefix(REASON)
 }
 
 /// The names of everything else while these partitions are active, the displayed one first; none if there are no
 /// partitions. On v1 it is the name of its directory; later users may have given it other names.
-#[must_use]
 pub fn of_rest(version: Version, in_force: &[(Intent, String)]) -> Vec<String> {
     let directory = in_force.first().and_then(|(intent, _)| match version {
         Version::V1 => Some(intent.housekeeping.as_ref().map_or(NRT, |name| name.as_str())),
@@ -166,7 +163,6 @@ pub fn way_out(changing: &ChangeLock, machine: &Machine, pid: u32) -> Result<Opt
 }
 
 /// Every partition at the top of the tree with its CPUs, under the names that partrt displays.
-#[must_use]
 pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, String)> {
     let Some(hierarchy) = &machine.cgroups.cpuset else {
         return Vec::new();

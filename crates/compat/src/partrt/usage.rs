@@ -80,7 +80,6 @@ Example:
 ";
 
 /// The version: of the implemented command line, and of quietcore.
-#[must_use]
 pub fn version() -> String {
     format!("partrt 1.2 (quietcore {})\n", env!("CARGO_PKG_VERSION"))
 }

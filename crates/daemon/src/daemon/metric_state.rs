@@ -47,7 +47,7 @@ impl Daemon<'_> {
             daemon.started_s = self.memory.started_s;
             daemon.questions = self.counts.questions;
             daemon.lost = self.counts.lost;
-            daemon.log_lines_lost = self.outlets.lost_ever();
+            daemon.log_lines_lost = self.outlets.lost_ever;
             daemon.configuration_error.clone_from(&self.configuration.error);
             known.checked_s = self.counts.checked_s;
             if !is_new {

@@ -8,4 +8,3 @@ mod formats;
 mod kernel_text;
 mod pages;
 mod text;
-mod timeline;

@@ -112,19 +112,7 @@ impl Bench {
                 model_name: Some(format!("QEMU, {}", self.text())),
                 ..Topology::default()
             },
-            isolation: machine::Isolation::default(),
-            cgroups: machine::Cgroups::default(),
-            irqbalance_sockets: Vec::new(),
-            irqbalance_bans: Vec::new(),
-            irqbalance_unjudged: Vec::new(),
-            tuned: None,
-            cpu_manager: None,
-            tasks: None,
-            attendants: None,
-            mask_counts: None,
-            tasks_on: None,
-            interrupts: None,
-            unreadable: Vec::new(),
+            ..Machine::default()
         }
     }
 }

@@ -57,7 +57,7 @@ pub fn run_all(open: &OpenStudy, bench: &Bench, schedule: &mut Schedule) -> Resu
         if let Some(budget) = forecast.study.budget {
             let left = budget
                 .saturating_sub(begun.elapsed())
-                .saturating_sub(state.booting());
+                .saturating_sub(state.longest_boot.unwrap_or(BOOTING));
             let fit = left.as_nanos() / schedule.one().as_nanos().max(1);
             let fit = usize::try_from(fit).unwrap_or(usize::MAX);
             // At least one run, so that every call makes progress.
@@ -102,10 +102,6 @@ struct GuestsState {
 }
 
 impl GuestsState {
-    fn booting(&self) -> Duration {
-        self.longest_boot.unwrap_or(BOOTING)
-    }
-
     /// The next boot, and its runs.
     fn next(&self, forecast: &Forecast, schedule: &Schedule) -> Option<(Sitting, Vec<Place>)> {
         let sitting = |place: &Place| Sitting {

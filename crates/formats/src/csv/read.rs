@@ -14,21 +14,15 @@ const MOST_FACTS: usize = 1 << 16;
 /// The maximum number of stretches of time in a series; our own results have at most 256.
 const MOST_STRETCHES: usize = 1 << 10;
 
-/// Whether the start of a file is such a table.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     head.lines().next().is_some_and(|line| line.trim() == HEAD)
 }
 
-/// Reads it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut table = Table {
         recording: Recording::new(NAME, "unknown", 1),
         open: None,
-        room: Room::new(),
+        room: Room::default(),
         facts: 0,
     };
     let mut lines = Lines::of(input);

@@ -6,7 +6,6 @@ use measure::{GapLabel, Level};
 use std::fmt::Write as _;
 
 /// Writes all data of a recording.
-#[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = format!("{HEAD}\n");
     let mut about = |what: &str, of: &str, value: &str| {

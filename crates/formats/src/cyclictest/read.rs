@@ -15,8 +15,6 @@ use std::io::BufRead;
 /// cyclictest counts in microseconds, and with `-N` in nanoseconds without stating it.
 const UNIT_NS: u64 = 1_000;
 
-/// Whether the start of a file is of cyclictest.
-#[must_use]
 pub fn looks_like(head: &str) -> bool {
     let mut lines = head.lines().map(plain).map(|line| line.into_owned());
     let bare_row = |line: &str| {
@@ -38,10 +36,6 @@ pub fn looks_like(head: &str) -> bool {
     })
 }
 
-/// Reads it.
-///
-/// # Errors
-/// An invalid line, with its position.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut state = State::new();
     let mut lines = Lines::of(input);
@@ -95,6 +89,7 @@ struct Thread {
 }
 
 /// The data so far.
+#[derive(Default)]
 struct State {
     columns: Vec<Tally>,
     sums: Vec<u64>,
@@ -134,16 +129,8 @@ const ASIDE: [&str; 9] = [
 impl State {
     fn new() -> State {
         State {
-            columns: Vec::new(),
-            sums: Vec::new(),
-            last_row: None,
             sum_column: true,
-            in_rows: false,
-            totals: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            cpus: BTreeMap::new(),
-            noise: false,
-            room: Room::new(),
+            ..State::default()
         }
     }
 

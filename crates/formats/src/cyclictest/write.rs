@@ -16,7 +16,6 @@ const MOST_ROWS: u64 = 1_000_000;
 pub(super) const NOISE: &str = "These are gaps in a busy loop, not latencies of wake-ups";
 
 /// All rows up to the longest sample, as before rt-tests 2.7.
-#[must_use]
 pub fn every_row(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let rows = rows(recording);
@@ -31,7 +30,6 @@ pub fn every_row(recording: &Recording) -> String {
 }
 
 /// Only the rows with samples, as since rt-tests 2.7.
-#[must_use]
 pub fn rows_with_samples(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let mut text = String::from("# Histogram\n");

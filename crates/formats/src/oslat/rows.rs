@@ -83,7 +83,7 @@ impl Rows {
         rows: &[(u64, u64)],
         ended: bool,
     ) -> Result<bool, ReadError> {
-        let (mut tally, mut room) = (Tally::default(), Room::new());
+        let (mut tally, mut room) = (Tally::default(), Room::default());
         series.rounding = match self.rule {
             Rule::RoundedUp | Rule::OneTooHigh => Rounding::Up,
             Rule::Cut => Rounding::Down,

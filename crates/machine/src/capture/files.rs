@@ -90,135 +90,76 @@ const KERNEL_FILE_SYSTEMS: [&str; 8] = [
     "securityfs",
 ];
 
-/// Files that are the same on every machine. See `Walk::each` for the notation.
-const FIXED: &[(&str, Trim)] = &[
+/// Files with paths that are the same on every machine, captured whole. See `Walk::each` for the notation.
+const WHOLE: &[&str] = &[
     // The kernel.
-    (
-        "/proc/{version,cmdline,cpuinfo,stat,interrupts,softirqs,schedstat,uptime,loadavg,meminfo}",
-        Trim::Nothing,
-    ),
-    ("/proc/{cgroups,filesystems,devices,config.gz}", Trim::Nothing),
-    ("/proc/self/mountinfo", Trim::Mounts),
-    ("/proc/self/cgroup", Trim::Nothing),
-    ("/proc/self/status", Trim::Status),
-    (
-        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,arch}",
-        Trim::Nothing,
-    ),
-    (
-        "/proc/sys/kernel/{perf_event_paranoid,kptr_restrict,randomize_va_space,unprivileged_bpf_disabled,sysrq}",
-        Trim::Nothing,
-    ),
-    ("/proc/sys/kernel/random/boot_id", Trim::Nothing),
-    ("/sys/kernel/realtime", Trim::Nothing),
-    ("/sys/kernel/security/lockdown", Trim::Nothing),
-    ("/sys/kernel/mm/transparent_hugepage/khugepaged/*", Trim::Nothing),
-    (
-        "/sys/kernel/debug/sched/{preempt,verbose,tunable_scaling,latency_*}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/kernel/debug/sched/domains/cpu*/domain*/{name,min_interval,flags}",
-        Trim::Nothing,
-    ),
-    ("/sys/kernel/debug/irq/irqs/*", Trim::Nothing),
-    (
-        "/sys/module/{processor,kvm,nvme,nvme_core,pcie_aspm}/parameters/*",
-        Trim::Nothing,
-    ),
+    "/proc/{version,cmdline,cpuinfo,stat,interrupts,softirqs,schedstat,uptime,loadavg,meminfo}",
+    "/proc/{cgroups,filesystems,devices,config.gz}",
+    "/proc/self/cgroup",
+    "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,arch}",
+    "/proc/sys/kernel/{perf_event_paranoid,kptr_restrict,randomize_va_space,unprivileged_bpf_disabled,sysrq}",
+    "/proc/sys/kernel/random/boot_id",
+    "/sys/kernel/realtime",
+    "/sys/kernel/security/lockdown",
+    "/sys/kernel/mm/transparent_hugepage/khugepaged/*",
+    "/sys/kernel/debug/sched/{preempt,verbose,tunable_scaling,latency_*}",
+    "/sys/kernel/debug/sched/domains/cpu*/domain*/{name,min_interval,flags}",
+    "/sys/kernel/debug/irq/irqs/*",
+    "/sys/module/{processor,kvm,nvme,nvme_core,pcie_aspm}/parameters/*",
     // CPUs. No `scaling_cur_freq` and the like: reading them wakes the CPU.
-    (
-        "/sys/devices/system/cpu/{online,offline,possible,present,isolated,nohz_full,housekeeping,kernel_max}",
-        Trim::Nothing,
-    ),
-    ("/sys/devices/system/cpu/smt/*", Trim::Nothing),
-    ("/sys/devices/system/cpu/vulnerabilities/*", Trim::Nothing),
-    ("/sys/devices/system/cpu/cpuidle/*", Trim::Nothing),
-    (
-        "/sys/devices/system/cpu/cpu*/{online,cpu_capacity,node*}",
-        Trim::Nothing,
-    ),
-    ("/sys/devices/system/cpu/cpu*/topology/*", Trim::Nothing),
-    (
-        "/sys/devices/system/cpu/cpu*/cache/index*/{level,type,size,id,shared_cpu_list,shared_cpu_map}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/system/cpu/cpu*/cpufreq/{cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,\
+    "/sys/devices/system/cpu/{online,offline,possible,present,isolated,nohz_full,housekeeping,kernel_max}",
+    "/sys/devices/system/cpu/smt/*",
+    "/sys/devices/system/cpu/vulnerabilities/*",
+    "/sys/devices/system/cpu/cpuidle/*",
+    "/sys/devices/system/cpu/cpu*/{online,cpu_capacity,node*}",
+    "/sys/devices/system/cpu/cpu*/topology/*",
+    "/sys/devices/system/cpu/cpu*/cache/index*/{level,type,size,id,shared_cpu_list,shared_cpu_map}",
+    "/sys/devices/system/cpu/cpu*/cpufreq/{cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,\
          energy_performance_available_preferences}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/system/cpu/cpu*/cpuidle/state*/{name,desc,residency,default_status}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/system/cpu/cpu*/regs/identification/midr_el1",
-        Trim::Nothing,
-    ),
-    ("/sys/devices/{cpu_core,cpu_atom}/cpus", Trim::Nothing),
-    (
-        "/sys/devices/system/node/{online,possible,has_cpu,has_memory,has_normal_memory}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/system/node/node*/{cpulist,cpumap,distance,meminfo}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/system/clocksource/clocksource0/{current_clocksource,available_clocksource}",
-        Trim::Nothing,
-    ),
+    "/sys/devices/system/cpu/cpu*/cpuidle/state*/{name,desc,residency,default_status}",
+    "/sys/devices/system/cpu/cpu*/regs/identification/midr_el1",
+    "/sys/devices/{cpu_core,cpu_atom}/cpus",
+    "/sys/devices/system/node/{online,possible,has_cpu,has_memory,has_normal_memory}",
+    "/sys/devices/system/node/node*/{cpulist,cpumap,distance,meminfo}",
+    "/sys/devices/system/clocksource/clocksource0/{current_clocksource,available_clocksource}",
     // The hypervisor. No serial numbers and no identities.
-    ("/sys/hypervisor/type", Trim::Nothing),
-    (
-        "/sys/class/dmi/id/{sys_vendor,product_name,board_vendor,board_name,bios_vendor,bios_version}",
-        Trim::Nothing,
-    ),
-    ("/proc/device-tree/{model,compatible}", Trim::Nothing),
-    ("/proc/device-tree/hypervisor/compatible", Trim::Nothing),
+    "/sys/hypervisor/type",
+    "/sys/class/dmi/id/{sys_vendor,product_name,board_vendor,board_name,bios_vendor,bios_version}",
+    "/proc/device-tree/{model,compatible}",
+    "/proc/device-tree/hypervisor/compatible",
     // Interrupts.
-    ("/proc/irq/default_smp_affinity", Trim::Nothing),
-    (
-        "/proc/irq/*/{smp_affinity,smp_affinity_list,effective_affinity,effective_affinity_list,affinity_hint,node}",
-        Trim::Nothing,
-    ),
+    "/proc/irq/default_smp_affinity",
+    "/proc/irq/*/{smp_affinity,smp_affinity_list,effective_affinity,effective_affinity_list,affinity_hint,node}",
     // Workqueues and devices that distribute work over CPUs.
-    (
-        "/sys/devices/virtual/workqueue/{cpumask,cpumask_isolated,cpumask_requested}",
-        Trim::Nothing,
-    ),
-    (
-        "/sys/devices/virtual/workqueue/*/{nice,per_cpu,max_active}",
-        Trim::Nothing,
-    ),
-    ("/sys/block/*/queue/nr_requests", Trim::Nothing),
-    ("/sys/block/*/mq/*/cpu_list", Trim::Nothing),
-    ("/sys/class/net/*/type", Trim::Nothing),
-    ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
+    "/sys/devices/virtual/workqueue/{cpumask,cpumask_isolated,cpumask_requested}",
+    "/sys/devices/virtual/workqueue/*/{nice,per_cpu,max_active}",
+    "/sys/block/*/queue/nr_requests",
+    "/sys/block/*/mq/*/cpu_list",
+    "/sys/class/net/*/type",
+    "/sys/class/net/*/device/{numa_node,local_cpulist}",
     // Components of volumes and bonds.
-    ("/sys/block/*/slaves/*/", Trim::Nothing),
-    ("/sys/class/net/*/lower_*/", Trim::Nothing),
-    (
-        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist,driver,irq}",
-        Trim::Nothing,
-    ),
-    ("/sys/bus/pci/devices/*/msi_irqs/*", Trim::Nothing),
-    (
-        "/sys/class/{infiniband,nvme,uio,vfio}/*/device/numa_node",
-        Trim::Nothing,
-    ),
+    "/sys/block/*/slaves/*/",
+    "/sys/class/net/*/lower_*/",
+    "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist,driver,irq}",
+    "/sys/bus/pci/devices/*/msi_irqs/*",
+    "/sys/class/{infiniband,nvme,uio,vfio}/*/device/numa_node",
     // Tasks.
-    ("/proc/*/task/*/{stat,cgroup}", Trim::Nothing),
-    ("/proc/*/task/*/status", Trim::Status),
-    ("/proc/1/comm", Trim::Nothing),
+    "/proc/*/task/*/{stat,cgroup}",
+    "/proc/1/comm",
     // Other managers of the machine, and its intended use.
-    ("/run/systemd/system/", Trim::Nothing),
-    ("/etc/quietcore.toml", Trim::Nothing),
-    ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
-    ("/var/lib/kubelet/cpu_manager_state", Trim::Nothing),
-    ("/etc/{default,sysconfig}/irqbalance", Trim::Nothing),
-    ("/etc/irqbalance.env", Trim::Nothing),
+    "/run/systemd/system/",
+    "/etc/quietcore.toml",
+    "/etc/tuned/{active_profile,*-variables.conf}",
+    "/var/lib/kubelet/cpu_manager_state",
+    "/etc/{default,sysconfig}/irqbalance",
+    "/etc/irqbalance.env",
+];
+
+/// The same, of which a part is kept.
+const TRIMMED: &[(&str, Trim)] = &[
+    ("/proc/self/mountinfo", Trim::Mounts),
+    ("/proc/self/status", Trim::Status),
+    ("/proc/*/task/*/status", Trim::Status),
 ];
 
 /// How the files that match a pattern are captured.
@@ -233,18 +174,12 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
         path,
         trim: Trim::Nothing,
     };
-    let mut patterns: Vec<Pattern> = FIXED
-        .iter()
-        .map(|&(path, trim)| Pattern {
-            path: path.to_owned(),
-            trim,
-        })
-        .collect();
-    patterns.extend(
-        crate::settings::OTHERS
-            .iter()
-            .map(|path| plain((*path).to_owned())),
-    );
+    let whole = WHOLE.iter().chain(crate::settings::OTHERS);
+    let mut patterns: Vec<Pattern> = whole.map(|path| plain((*path).to_owned())).collect();
+    patterns.extend(TRIMMED.iter().map(|&(path, trim)| Pattern {
+        path: path.to_owned(),
+        trim,
+    }));
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }

@@ -145,6 +145,4 @@ fn the_cpuset_tree_is_found_where_there_is_one() {
     assert_eq!(first.name, "/");
     assert!(first.effective_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty()));
     assert!(tree.version == Version::V2 || first.sched_load_balance.is_some());
-    let again = machine::cgroups::read_partition(&Root::live(), tree, "/").unwrap();
-    assert_eq!(&again, first);
 }

@@ -167,13 +167,13 @@ impl Collection<'_> {
         let mut seen: BTreeMap<CpuId, u64> = BTreeMap::new();
         for (place, lane) in self.job.lanes.iter().enumerate() {
             if let Some(accumulator) = self.accumulators.get(place).filter(|_| lane.kind == Kind::Noise) {
-                let missed = accumulator.last().map_or(0, |sample| sample.missed);
+                let missed = accumulator.last.map_or(0, |sample| sample.missed);
                 let track = self.job.shared.track(place);
                 // A thread that finished reports itself what was dropped after its last sample.
                 let missed = track.map_or(missed, |(track, _)| {
                     missed.max(track.missed.load(Ordering::Acquire))
                 });
-                *seen.entry(lane.cpu).or_default() += accumulator.raw().count() + missed;
+                *seen.entry(lane.cpu).or_default() += accumulator.raw.count() + missed;
             }
         }
         let outcome = file.end(&seen);

@@ -363,12 +363,12 @@ impl<'a> Collection<'a> {
                 cpu: lane.cpu,
                 kind: lane.kind,
                 tid: self.tid(place),
-                recorded: accumulator.raw().count(),
-                missed: accumulator.last().map_or(0, |sample| sample.missed),
-                min_ns: accumulator.raw().min().map(|ticks| pace.to_ns(ticks)),
+                recorded: accumulator.raw.count(),
+                missed: accumulator.last.map_or(0, |sample| sample.missed),
+                min_ns: accumulator.raw.min().map(|ticks| pace.to_ns(ticks)),
                 last_ns: accumulator.newest().map(|ticks| pace.to_ns(ticks)),
-                mean_ns: accumulator.raw().mean_ns(pace),
-                max_ns: accumulator.raw().max().map(|ticks| pace.to_ns(ticks)),
+                mean_ns: accumulator.raw.mean_ns(pace),
+                max_ns: accumulator.raw.max().map(|ticks| pace.to_ns(ticks)),
             }
         });
         Progress {

@@ -48,7 +48,6 @@ fn look(scene: &Scene<'_>) -> Option<Seen> {
 }
 
 /// How long a thread that never sleeps waited for its CPU, excluding our own wake-ups.
-#[allow(clippy::cast_precision_loss)]
 fn waited(scene: &Scene<'_>, place: usize) -> Option<f64> {
     let thread = scene.threads.get(place)?;
     let waited = scene.waited_ns.get(place).copied().flatten()?;

@@ -122,7 +122,6 @@ fn of_register(root: &Root) -> Option<Rate> {
     let hertz: u64;
     // SAFETY: Linux allows user space to read it wherever it allows reading the virtual counter (CNTKCTL_EL1.EL0VCTEN).
     unsafe { core::arch::asm!("mrs {hertz}, cntfrq_el0", hertz = out(reg) hertz, options(nomem, nostack)) };
-    #[allow(clippy::cast_precision_loss)]
     (hertz > 0).then(|| Rate {
         khz: hertz as f64 / 1_000.0,
         resolution_khz: 0.0005,

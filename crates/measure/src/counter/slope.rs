@@ -13,7 +13,6 @@ pub(crate) struct Slope {
 }
 
 /// `None` if no time passed between them.
-#[allow(clippy::cast_precision_loss)]
 pub(crate) fn slope(start: Pair, end: Pair) -> Option<Slope> {
     let ns = end.raw_ns.checked_sub(start.raw_ns).filter(|&ns| ns > 0)?;
     let ticks = end.ticks.checked_sub(start.ticks).filter(|&ticks| ticks > 0)?;

@@ -115,12 +115,12 @@ impl Heard {
             cpu: one.lane.cpu,
             kind: one.lane.kind,
             tid: one.tid,
-            recorded: one.samples.raw().count(),
+            recorded: one.samples.raw.count(),
             missed: one.lost,
-            min_ns: one.samples.raw().min(),
+            min_ns: one.samples.raw.min(),
             last_ns: one.samples.newest(),
-            mean_ns: one.samples.raw().mean_ns(Pace::NANOSECONDS),
-            max_ns: one.samples.raw().max(),
+            mean_ns: one.samples.raw.mean_ns(Pace::NANOSECONDS),
+            max_ns: one.samples.raw.max(),
         };
         self.cpus.iter().map(one).collect()
     }
@@ -133,7 +133,7 @@ impl Heard {
             let mut result = plain(
                 one.lane.kind,
                 one.lane.cpu,
-                one.samples.raw().distribution(Pace::NANOSECONDS),
+                one.samples.raw.distribution(Pace::NANOSECONDS),
             );
             result.tid = one.tid;
             // The thread has the tracer's policy, unless a user has changed it.
@@ -258,9 +258,9 @@ impl OneCpu {
         result.threshold_ns = Some(self.lane.threshold_ns);
         result.gaps_total = Some(result.recorded);
         result.gaps_kept = Some(gaps.len() as u64);
-        result.over_time = self.samples.course().over_time(Pace::NANOSECONDS, window.start);
-        result.stolen_ns = Some(self.samples.raw().sum());
-        result.stolen_max_ns = self.samples.raw().max();
+        result.over_time = self.samples.course.over_time(Pace::NANOSECONDS, window.start);
+        result.stolen_ns = Some(self.samples.raw.sum());
+        result.stolen_max_ns = self.samples.raw.max();
         result.own_ns = Some(0);
         result.gaps = Some(gaps);
     }

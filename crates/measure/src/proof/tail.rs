@@ -6,7 +6,6 @@
 use std::f64::consts::TAU;
 
 /// The probability of at most `k` of `n` if each has the probability `p`.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
     if k >= n || p <= 0.0 {
         return 1.0;
@@ -28,7 +27,6 @@ pub(super) fn binomial_at_most(k: u64, n: u64, p: f64) -> f64 {
 }
 
 /// The probability of at most `k` events if `mean` are expected.
-#[allow(clippy::cast_precision_loss)]
 pub(super) fn poisson_at_most(k: u64, mean: f64) -> f64 {
     if mean <= 0.0 {
         return 1.0;

@@ -2,8 +2,7 @@
 
 use machine::CpuId;
 use observe::{
-    CLASSES, Class, Sample, activity, of_interrupt, parse_interrupts, parse_schedstat, parse_softirqs,
-    parse_stat,
+    CLASSES, Class, Sample, activity, of_interrupt, parse_interrupts, parse_schedstat, parse_stat,
 };
 use root::Root;
 
@@ -197,9 +196,9 @@ fn garbage_is_no_table_and_no_panic() {
 fn softirqs_have_a_column_for_every_possible_cpu() {
     let text = "                    CPU0       CPU1       CPU2\n          HI:          0          0          0\n       TIMER:       7558          0       6023\n";
     let mut before = of(X86, 0);
-    before.softirqs = parse_softirqs(text);
+    before.softirqs = parse_interrupts(text);
     let mut after = of(X86, 1);
-    after.softirqs = parse_softirqs(&text.replace("6023", "6030"));
+    after.softirqs = parse_interrupts(&text.replace("6023", "6030"));
     let activity = activity(&before, &after);
     assert!(activity.cpus[0].softirqs.is_empty());
     let counted = &activity.cpus[1].softirqs[0];

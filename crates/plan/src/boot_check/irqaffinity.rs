@@ -3,7 +3,6 @@
 use super::Answer;
 use super::case::{Case, Family, seconds};
 
-/// The family.
 pub(super) const FAMILY: Family = Family {
     names: &["irqaffinity"],
     complaints: &[],

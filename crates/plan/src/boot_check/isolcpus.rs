@@ -5,7 +5,6 @@ use super::case::{Case, Family};
 use crate::lint::Isolcpus;
 use machine::{CpuSet, Interrupt, Task};
 
-/// The family.
 pub(super) const FAMILY: Family = Family {
     names: &["isolcpus"],
     complaints: &["isolcpus:", "all isolcpus= values"],

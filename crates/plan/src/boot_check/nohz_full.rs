@@ -4,7 +4,6 @@ use super::case::{Case, Family, seconds};
 use super::{Answer, Busy};
 use machine::CpuSet;
 
-/// The family.
 pub(super) const FAMILY: Family = Family {
     names: &["nohz_full"],
     complaints: &["Housekeeping:", "nohz_full: ", "NO_HZ: "],

@@ -4,7 +4,6 @@ use super::case::{Case, Family};
 use super::{Answer, Truth};
 use machine::{Parameter, same_name};
 
-/// The family.
 pub(super) const FAMILY: Family = Family {
     names: &[
         "nohz",

@@ -3,7 +3,6 @@
 use super::Answer;
 use super::case::{Case, Family};
 
-/// The family.
 pub(super) const FAMILY: Family = Family {
     names: &["workqueue.unbound_cpus"],
     complaints: &["workqueue.unbound_cpus"],

@@ -1,5 +1,6 @@
 //! Rules about clock sources.
 
+use super::Check::One;
 use super::{Hit, Rule};
 use crate::Level::{Info, Warning};
 
@@ -8,7 +9,7 @@ pub(super) const TSC_RELIABLE: Rule = Rule {
     level: Warning,
     truth: "tsc=reliable switches off every check of the time-stamp counter, so a drifting one is not noticed; kernels stop checking by themselves where the processor guarantees it",
     fix: "leave it out unless the timer clocksource_watchdog is seen on an isolated CPU; then prefer tsc=nowatchdog",
-    check: |line| {
+    check: One(|line| {
         let trusted = line
             .facts
             .clocksource
@@ -16,16 +17,13 @@ pub(super) const TSC_RELIABLE: Rule = Rule {
             .is_none_or(|source| source == "tsc");
         let level = if trusted { Info } else { Warning };
         let found = line.is("tsc", &["reliable"]);
-        found
-            .map(|(_, word)| match &line.facts.clocksource {
-                Some(source) if !trusted => Hit::on(word.raw)
-                    .at(level)
-                    .because(format!("this machine uses the clock source {source}")),
-                _ => Hit::on(word.raw).at(level),
-            })
-            .into_iter()
-            .collect()
-    },
+        found.map(|(_, word)| match &line.facts.clocksource {
+            Some(source) if !trusted => Hit::on(word.raw)
+                .at(level)
+                .because(format!("this machine uses the clock source {source}")),
+            _ => Hit::on(word.raw).at(level),
+        })
+    }),
 };
 
 pub(super) const SLOW_CLOCK: Rule = Rule {
@@ -33,10 +31,10 @@ pub(super) const SLOW_CLOCK: Rule = Rule {
     level: Warning,
     truth: "with this clock source every look at the clock is a system call and a slow device access",
     fix: "take it out: the kernel chooses the fastest clock source that is sound",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("clocksource", &["hpet", "acpi_pm", "pit", "jiffies"]);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const NO_TSC: Rule = Rule {
@@ -44,10 +42,5 @@ pub(super) const NO_TSC: Rule = Rule {
     level: Warning,
     truth: "without the time-stamp counter the kernel falls back to a slow clock",
     fix: "remove it",
-    check: |line| {
-        line.last("notsc")
-            .map(|(_, word)| Hit::on(word.raw))
-            .into_iter()
-            .collect()
-    },
+    check: One(|line| line.last("notsc").map(|(_, word)| Hit::on(word.raw))),
 };

@@ -1,5 +1,6 @@
 //! Rules about the CPU lists of a line: whether they parse, whether the machine has the CPUs, and which are left for the rest.
 
+use super::Check::{Each, One};
 use super::line::{LISTS, Line, Word, parse_cpus, uses_words};
 use super::repair::Edit;
 use super::{Hit, Rule};
@@ -55,7 +56,7 @@ pub(super) const BAD_LIST: Rule = Rule {
     level: Error,
     truth: "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
     fix: "write a list such as 2-3,8",
-    check: |line| {
+    check: Each(|line| {
         lists(line)
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
@@ -63,7 +64,7 @@ pub(super) const BAD_LIST: Rule = Rule {
                 Some(Hit::on(word.raw).because(why))
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOT_POSSIBLE: Rule = Rule {
@@ -71,7 +72,7 @@ pub(super) const NOT_POSSIBLE: Rule = Rule {
     level: Error,
     truth: "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
     fix: "name only CPUs of /sys/devices/system/cpu/possible",
-    check: |line| {
+    check: Each(|line| {
         let Some(possible) = &line.facts.possible else {
             return Vec::new();
         };
@@ -86,7 +87,7 @@ pub(super) const NOT_POSSIBLE: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const WORDS_TOO_NEW: Rule = Rule {
@@ -94,7 +95,7 @@ pub(super) const WORDS_TOO_NEW: Rule = Rule {
     level: Error,
     truth: "kernels know `N` and `all` in CPU lists since 5.12",
     fix: "write the numbers",
-    check: |line| {
+    check: Each(|line| {
         let level = match line.facts.since((5, 12)) {
             Some(true) => return Vec::new(),
             Some(false) => Error,
@@ -113,7 +114,7 @@ pub(super) const WORDS_TOO_NEW: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NO_HOUSEKEEPING: Rule = Rule {
@@ -121,24 +122,22 @@ pub(super) const NO_HOUSEKEEPING: Rule = Rule {
     level: Error,
     truth: "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
     fix: "leave at least one CPU, the boot CPU, out of the lists",
-    check: |line| {
-        let Some(possible) = &line.facts.possible else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let possible = line.facts.possible.as_ref()?;
         let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
         // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still runs tasks.
         let level = match (everything(&line.domain), everything(&line.tickless())) {
             (true, _) => Error,
             (false, true) if possible.len() > 1 => Warning,
             (false, true) => Error,
-            (false, false) => return Vec::new(),
+            (false, false) => return None,
         };
-        let mut hit = Hit::on(possible.to_string()).at(level);
-        for edit in without(line, &[line.facts.boot_cpu()].into_iter().collect()) {
-            hit = hit.edit(edit);
-        }
-        vec![hit]
-    },
+        Some(
+            Hit::on(possible.to_string())
+                .at(level)
+                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+        )
+    }),
 };
 
 pub(super) const NO_COMMON: Rule = Rule {
@@ -146,26 +145,24 @@ pub(super) const NO_COMMON: Rule = Rule {
     level: Error,
     truth: "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
     fix: "leave one CPU out of both lists",
-    check: |line| {
-        let Some(possible) = &line.facts.possible else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let possible = line.facts.possible.as_ref()?;
         let (domain, tickless) = (&line.domain, line.tickless());
         let whole = possible.is_subset(domain) || possible.is_subset(&tickless);
         if whole || domain.is_empty() || tickless.is_empty() || !possible.is_subset(&domain.or(&tickless)) {
-            return Vec::new();
+            return None;
         }
         let level = match line.facts.since((7, 0)) {
             Some(true) => Error,
             Some(false) => Warning,
             None => Info,
         };
-        let mut hit = Hit::on(format!("{domain} and {tickless}")).at(level);
-        for edit in without(line, &[line.facts.boot_cpu()].into_iter().collect()) {
-            hit = hit.edit(edit);
-        }
-        vec![hit]
-    },
+        Some(
+            Hit::on(format!("{domain} and {tickless}"))
+                .at(level)
+                .edits(without(line, &[line.facts.boot_cpu()].into_iter().collect())),
+        )
+    }),
 };
 
 pub(super) const BOOT_CPU: Rule = Rule {
@@ -173,17 +170,13 @@ pub(super) const BOOT_CPU: Rule = Rule {
     level: Warning,
     truth: "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
     fix: "isolate other CPUs",
-    check: |line| {
+    check: One(|line| {
         let boot = line.facts.boot_cpu();
         if !line.isolated().contains(boot) {
-            return Vec::new();
+            return None;
         }
-        let mut hit = Hit::on(format!("cpu{boot}"));
-        for edit in without(line, &[boot].into_iter().collect()) {
-            hit = hit.edit(edit);
-        }
-        vec![hit]
-    },
+        Some(Hit::on(format!("cpu{boot}")).edits(without(line, &[boot].into_iter().collect())))
+    }),
 };
 
 pub(super) const SIBLING: Rule = Rule {
@@ -191,7 +184,7 @@ pub(super) const SIBLING: Rule = Rule {
     level: Warning,
     truth: "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
     fix: "isolate the whole core, or boot with nosmt",
-    check: |line| {
+    check: Each(|line| {
         if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
             return Vec::new();
         }
@@ -207,7 +200,7 @@ pub(super) const SIBLING: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOT_BROUGHT_UP: Rule = Rule {
@@ -215,7 +208,7 @@ pub(super) const NOT_BROUGHT_UP: Rule = Rule {
     level: Warning,
     truth: "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
     fix: "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
-    check: |line| {
+    check: Each(|line| {
         let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
             let (place, word) = line.last(name)?;
             let limit: u32 = word.value().parse().ok()?;
@@ -228,7 +221,7 @@ pub(super) const NOT_BROUGHT_UP: Rule = Rule {
                 (!beyond.is_empty()).then(|| Hit::on(word.raw).because(format!("CPU {beyond} stays down")))
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const SMP_OFF: Rule = Rule {
@@ -236,7 +229,7 @@ pub(super) const SMP_OFF: Rule = Rule {
     level: Error,
     truth: "this leaves one CPU running: nothing can be isolated",
     fix: "remove it",
-    check: |line| {
+    check: Each(|line| {
         if line.isolated().is_empty() {
             return Vec::new();
         }
@@ -251,5 +244,5 @@ pub(super) const SMP_OFF: Rule = Rule {
         bare.chain(one)
             .map(|(place, word)| Hit::on(word.raw).drop([place]))
             .collect()
-    },
+    }),
 };

@@ -3,6 +3,7 @@
 //! `bitmap_parselist` (`lib/bitmap-str.c`) accepts them. What the kernel does with one depends on the parameter, and
 //! for `isolcpus=` and `nohz_full=` on its version (`kernel/sched/isolation.c`, `housekeeping_setup`).
 
+use super::Check::Each;
 use super::line::{LISTS, Line, is_empty_list};
 use super::torn::torn;
 use super::{Hit, Rule};
@@ -14,7 +15,7 @@ pub(super) const EMPTY: Rule = Rule {
     level: Info,
     truth: "an empty list is valid and names no CPU",
     fix: "",
-    check: |line| {
+    check: Each(|line| {
         let torn: Vec<usize> = torn(line).map(|(place, _)| place).collect();
         line.kernel()
             .filter(|(place, word)| {
@@ -30,7 +31,7 @@ pub(super) const EMPTY: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 /// What an empty list does; empty if it does nothing.

@@ -1,5 +1,6 @@
 //! Rules about the line as text: length, quotes, `--`, blanks, non-ASCII letters, repeated words.
 
+use super::Check::{Each, One};
 use super::line::{LISTS, Line};
 use super::repair::Edit;
 use super::torn::is_list;
@@ -14,12 +15,12 @@ pub(super) const LINE_TOO_LONG: Rule = Rule {
     level: Warning,
     truth: "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
     fix: "take out what is not needed, or use the kernel's bootconfig",
-    check: |line| {
+    check: One(|line| {
         let (length, limit) = (line.text.len(), line.facts.line_limit());
         let hit =
             || Hit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
-        (length >= limit).then(hit).into_iter().collect()
-    },
+        (length >= limit).then(hit)
+    }),
 };
 
 pub(super) const OPEN_QUOTE: Rule = Rule {
@@ -27,7 +28,7 @@ pub(super) const OPEN_QUOTE: Rule = Rule {
     level: Error,
     truth: "a double quote that is not closed swallows everything behind it into one parameter",
     fix: "close the quote or take it out",
-    check: |line| {
+    check: Each(|line| {
         let open = line
             .words
             .iter()
@@ -35,7 +36,7 @@ pub(super) const OPEN_QUOTE: Rule = Rule {
             .filter(|(_, word)| word.raw.matches('"').count() % 2 == 1);
         open.map(|(place, word)| Hit::on(word.raw).edit(Edit::Set(place, word.raw.replacen('"', "", 1))))
             .collect()
-    },
+    }),
 };
 
 pub(super) const BEHIND_DASHES: Rule = Rule {
@@ -43,7 +44,7 @@ pub(super) const BEHIND_DASHES: Rule = Rule {
     level: Error,
     truth: "everything behind ` -- ` is given to init; the kernel does not see it",
     fix: "write it in front of `--`",
-    check: |line| {
+    check: Each(|line| {
         let behind = line.words.iter().enumerate().skip(line.ours + 1);
         behind
             .filter(|(_, word)| word.raw.contains('=') && parameter(word.name()).is_some())
@@ -53,7 +54,7 @@ pub(super) const BEHIND_DASHES: Rule = Rule {
                     .edit(Edit::Add(word.raw.to_owned()))
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOT_ASCII: Rule = Rule {
@@ -61,7 +62,7 @@ pub(super) const NOT_ASCII: Rule = Rule {
     level: Warning,
     truth: "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
     fix: "type it again with plain characters",
-    check: |line| {
+    check: Each(|line| {
         line.kernel()
             .filter(|(_, word)| !word.raw.is_ascii())
             .map(|(place, word)| {
@@ -74,7 +75,7 @@ pub(super) const NOT_ASCII: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 /// The ASCII character that a look-alike stands for; `None` for an invisible one.
@@ -95,7 +96,7 @@ pub(super) const NO_VALUE: Rule = Rule {
     level: Error,
     truth: "the kernel knows this parameter only with `=` and a list right behind it",
     fix: "write name=list without blanks",
-    check: |line| {
+    check: Each(|line| {
         let bare = |word: &&(usize, &super::line::Word)| {
             // `rcu_nocbs` alone is valid since 5.17 and has its own rule.
             word.1.parameter.value.is_none()
@@ -130,7 +131,7 @@ pub(super) const NO_VALUE: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const DUPLICATE: Rule = Rule {
@@ -138,7 +139,7 @@ pub(super) const DUPLICATE: Rule = Rule {
     level: Warning,
     truth: "the parameter is given twice with different values, and one of them counts",
     fix: "keep one",
-    check: |line| repeated(line, Same::No),
+    check: Each(|line| repeated(line, Same::No)),
 };
 
 pub(super) const REPEATED: Rule = Rule {
@@ -146,7 +147,7 @@ pub(super) const REPEATED: Rule = Rule {
     level: Info,
     truth: "the same word stands there twice, which changes nothing",
     fix: "keep one",
-    check: |line| repeated(line, Same::Yes),
+    check: Each(|line| repeated(line, Same::Yes)),
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]

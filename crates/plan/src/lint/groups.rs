@@ -1,5 +1,6 @@
 //! Rules about parameters of control groups, which isolation at run time depends on.
 
+use super::Check::{Each, One};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info};
@@ -9,7 +10,7 @@ pub(super) const CPUSET_OFF: Rule = Rule {
     level: Error,
     truth: "without the cpuset controller nothing can be isolated at run time",
     fix: "take cpuset out of cgroup_disable=",
-    check: |line| {
+    check: Each(|line| {
         line.all("cgroup_disable")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "cpuset"))
             .map(|(place, word)| {
@@ -22,7 +23,7 @@ pub(super) const CPUSET_OFF: Rule = Rule {
                 Hit::on(word.raw).edit(edit)
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const CGROUP_V1: Rule = Rule {
@@ -30,10 +31,10 @@ pub(super) const CGROUP_V1: Rule = Rule {
     level: Info,
     truth: "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
     fix: "move to cgroup v2",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"]);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const ENABLE_WORDS: Rule = Rule {
@@ -41,11 +42,11 @@ pub(super) const ENABLE_WORDS: Rule = Rule {
     level: Info,
     truth: "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
     fix: "",
-    check: |line| {
+    check: Each(|line| {
         let words = line.all("cgroup_enable");
         words
             .filter(|(_, word)| word.value() != "memory" && word.value() != "pressure")
             .map(|(_, word)| Hit::on(word.raw))
             .collect()
-    },
+    }),
 };

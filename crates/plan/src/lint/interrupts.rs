@@ -1,5 +1,6 @@
 //! Rules about where device interrupts may go.
 
+use super::Check::{Each, One};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -10,10 +11,10 @@ pub(super) const MISSING: Rule = Rule {
     level: Warning,
     truth: "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
     fix: "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
-    check: |line| {
+    check: One(|line| {
         let isolated = line.domain.or(&line.tickless());
         if isolated.is_empty() || line.has("irqaffinity") {
-            return Vec::new();
+            return None;
         }
         let hit = Hit::on(isolated.to_string());
         let rest = line
@@ -21,11 +22,11 @@ pub(super) const MISSING: Rule = Rule {
             .possible
             .as_ref()
             .map(|possible| possible.minus(&isolated));
-        vec![match rest.filter(|rest| !rest.is_empty()) {
+        Some(match rest.filter(|rest| !rest.is_empty()) {
             Some(rest) => hit.edit(Edit::Add(format!("irqaffinity={rest}"))),
             None => hit,
-        }]
-    },
+        })
+    }),
 };
 
 pub(super) const ON_ISOLATED: Rule = Rule {
@@ -33,24 +34,21 @@ pub(super) const ON_ISOLATED: Rule = Rule {
     level: Error,
     truth: "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
     fix: "write the housekeeping CPUs",
-    check: |line| {
-        let (Some((place, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
-            return Vec::new();
-        };
-        let Some((both, rest)) = line.isolated_among(&cpus) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.last("irqaffinity")?;
+        let cpus = line.cpus("irqaffinity")?;
+        let (both, rest) = line.isolated_among(&cpus)?;
         let edit = if rest.is_empty() {
             Edit::Drop(place)
         } else {
             Edit::Set(place, format!("irqaffinity={rest}"))
         };
-        vec![
+        Some(
             Hit::on(word.raw)
                 .because(format!("CPU {both} is isolated"))
                 .edit(edit),
-        ]
-    },
+        )
+    }),
 };
 
 pub(super) const BOOT_CPU_ADDED: Rule = Rule {
@@ -58,14 +56,13 @@ pub(super) const BOOT_CPU_ADDED: Rule = Rule {
     level: Info,
     truth: "the kernel adds the boot CPU to irqaffinity= by itself",
     fix: "",
-    check: |line| {
-        let (Some((_, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("irqaffinity")?;
+        let cpus = line.cpus("irqaffinity")?;
         let boot = line.facts.boot_cpu();
         let hit = || Hit::on(word.raw).because(format!("CPU {boot} is not in the list"));
-        (!cpus.contains(boot)).then(hit).into_iter().collect()
-    },
+        (!cpus.contains(boot)).then(hit)
+    }),
 };
 
 pub(super) const NARROW: Rule = Rule {
@@ -73,20 +70,17 @@ pub(super) const NARROW: Rule = Rule {
     level: Info,
     truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
     fix: "write all housekeeping CPUs",
-    check: |line| {
-        let (Some((_, word)), Some(mut cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("irqaffinity")?;
+        let mut cpus = line.cpus("irqaffinity")?;
         // The kernel adds it (`kernel/irq/irqdesc.c`, `init_irq_default_affinity`).
         cpus.insert(line.facts.boot_cpu());
         let isolated = line.domain.or(&line.tickless());
-        let Some(possible) = line.facts.possible.as_ref().filter(|_| !isolated.is_empty()) else {
-            return Vec::new();
-        };
+        let possible = line.facts.possible.as_ref().filter(|_| !isolated.is_empty())?;
         let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
         let hit = || Hit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
-        (!unused.is_empty()).then(hit).into_iter().collect()
-    },
+        (!unused.is_empty()).then(hit)
+    }),
 };
 
 pub(super) const ANCIENT: Rule = Rule {
@@ -94,7 +88,7 @@ pub(super) const ANCIENT: Rule = Rule {
     level: Info,
     truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
     fix: "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
-    check: |line| {
+    check: Each(|line| {
         let words = [
             "noirqbalance",
             "acpi_irq_nobalance",
@@ -106,7 +100,7 @@ pub(super) const ANCIENT: Rule = Rule {
             .filter_map(|name| line.last(name))
             .map(|(_, word)| Hit::on(word.raw))
             .collect()
-    },
+    }),
 };
 
 pub(super) const POLLED: Rule = Rule {
@@ -114,10 +108,10 @@ pub(super) const POLLED: Rule = Rule {
     level: Warning,
     truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
     fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
-    check: |line| {
+    check: One(|line| {
         let found = line.last("irqpoll");
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const NO_MSI: Rule = Rule {
@@ -125,17 +119,13 @@ pub(super) const NO_MSI: Rule = Rule {
     level: Warning,
     truth: "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
     fix: "remove it",
-    check: |line| {
+    check: One(|line| {
         let found = line
             .last("pci")
             .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
         let touched = !line.isolated().is_empty();
-        found
-            .filter(|_| touched)
-            .map(|(_, word)| Hit::on(word.raw))
-            .into_iter()
-            .collect()
-    },
+        found.filter(|_| touched).map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const IO_APIC_OFF: Rule = Rule {
@@ -143,8 +133,8 @@ pub(super) const IO_APIC_OFF: Rule = Rule {
     level: Warning,
     truth: "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
     fix: "remove it, unless this machine does not boot without it",
-    check: |line| {
+    check: One(|line| {
         let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };

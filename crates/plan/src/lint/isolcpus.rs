@@ -1,5 +1,6 @@
 //! Rules about `isolcpus=`: its flags, pitfalls of its parser, and differences between kernel versions.
 
+use super::Check::{Each, One};
 use super::line::{Isolcpus, Line};
 use super::repair::Edit;
 use super::{Hit, Rule};
@@ -50,7 +51,7 @@ pub(super) const LETTER: Rule = Rule {
     level: Error,
     truth: "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
     fix: "begin with a number: isolcpus=1-N",
-    check: |line| {
+    check: Each(|line| {
         line.isolcpus
             .iter()
             .filter_map(|one| {
@@ -68,7 +69,7 @@ pub(super) const LETTER: Rule = Rule {
                 )
             })
             .collect()
-    },
+    }),
 };
 
 fn is_list_word(word: &str) -> bool {
@@ -80,7 +81,7 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
     level: Error,
     truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
     fix: "take the word out",
-    check: |line| {
+    check: Each(|line| {
         // Without a known kernel, what newer ones skip is no error.
         let skips = line.facts.since((5, 8)) == Some(true) || line.facts.version.is_none();
         let level = if skips { Warning } else { Error };
@@ -101,7 +102,7 @@ pub(super) const UNKNOWN_FLAG: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NO_LIST: Rule = Rule {
@@ -109,7 +110,7 @@ pub(super) const NO_LIST: Rule = Rule {
     level: Error,
     truth: "flags without a list isolate nothing",
     fix: "add the CPUs: isolcpus=managed_irq,domain,2-3",
-    check: |line| {
+    check: Each(|line| {
         let torn: Vec<usize> = super::torn::torn(line).map(|(place, _)| place).collect();
         line.isolcpus
             .iter()
@@ -123,7 +124,7 @@ pub(super) const NO_LIST: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const FLAGS_TOO_NEW: Rule = Rule {
@@ -131,7 +132,7 @@ pub(super) const FLAGS_TOO_NEW: Rule = Rule {
     level: Error,
     truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
     fix: "write the list alone",
-    check: |line| {
+    check: Each(|line| {
         let Some(level) = before(line, (4, 15)) else {
             return Vec::new();
         };
@@ -147,7 +148,7 @@ pub(super) const FLAGS_TOO_NEW: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const MANAGED_TOO_NEW: Rule = Rule {
@@ -155,7 +156,7 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
     level: Error,
     truth: "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
     fix: "take managed_irq out",
-    check: |line| {
+    check: Each(|line| {
         if line.facts.since((4, 15)) == Some(false) {
             return Vec::new(); // The rule about all flags speaks.
         }
@@ -174,7 +175,7 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NO_DOMAIN: Rule = Rule {
@@ -182,13 +183,10 @@ pub(super) const NO_DOMAIN: Rule = Rule {
     level: Info,
     truth: "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
     fix: "add the flag domain, or make an isolated cpuset partition",
-    check: |line| {
+    check: One(|line| {
         let others = line.managed.or(&line.nohz).minus(&line.domain);
-        (!others.is_empty())
-            .then(|| Hit::on(others.to_string()))
-            .into_iter()
-            .collect()
-    },
+        (!others.is_empty()).then(|| Hit::on(others.to_string()))
+    }),
 };
 
 pub(super) const NOHZ_REDUNDANT: Rule = Rule {
@@ -196,7 +194,7 @@ pub(super) const NOHZ_REDUNDANT: Rule = Rule {
     level: Warning,
     truth: "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
     fix: "take the flag nohz out",
-    check: |line| {
+    check: Each(|line| {
         let level = if line.facts.since((7, 0)) == Some(true) {
             Warning
         } else {
@@ -215,7 +213,7 @@ pub(super) const NOHZ_REDUNDANT: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOHZ_DIFFERS: Rule = Rule {
@@ -223,7 +221,7 @@ pub(super) const NOHZ_DIFFERS: Rule = Rule {
     level: Error,
     truth: "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
     fix: "take the flag nohz out",
-    check: |line| {
+    check: Each(|line| {
         if line.nohz_full.is_empty() {
             return Vec::new();
         }
@@ -239,7 +237,7 @@ pub(super) const NOHZ_DIFFERS: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOHZ_ONLY: Rule = Rule {
@@ -247,16 +245,16 @@ pub(super) const NOHZ_ONLY: Rule = Rule {
     level: Warning,
     truth: "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
     fix: "write nohz_full=CPUS",
-    check: |line| {
+    check: One(|line| {
         if line.nohz.is_empty() || !line.nohz_full.is_empty() {
-            return Vec::new();
+            return None;
         }
         match line.facts.since((6, 14)) {
-            Some(true) => Vec::new(),
-            Some(false) => vec![Hit::on(line.nohz.to_string())],
-            None => vec![Hit::on(line.nohz.to_string()).at(Info)],
+            Some(true) => None,
+            Some(false) => Some(Hit::on(line.nohz.to_string())),
+            None => Some(Hit::on(line.nohz.to_string()).at(Info)),
         }
-    },
+    }),
 };
 
 pub(super) const NOT_BUILT: Rule = Rule {
@@ -264,12 +262,12 @@ pub(super) const NOT_BUILT: Rule = Rule {
     level: Error,
     truth: "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
     fix: "use a kernel with CONFIG_CPU_ISOLATION=y",
-    check: |line| {
+    check: Each(|line| {
         let lacks =
             line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
         let all = line.isolcpus.iter().filter(|_| lacks);
         all.map(|one| Hit::on(raw(line, one)).drop([one.word])).collect()
-    },
+    }),
 };
 
 pub(super) const MANAGED_MISSING: Rule = Rule {
@@ -277,10 +275,10 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
     level: Warning,
     truth: "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
     fix: "write isolcpus=managed_irq,domain,CPUS",
-    check: |line| {
+    check: One(|line| {
         let needed = line.domain.or(&line.tickless());
         if line.facts.since((5, 6)) != Some(true) || needed.is_subset(&line.managed) {
-            return Vec::new();
+            return None;
         }
         let level = if line.facts.managed_interrupts == Some(true) {
             Warning
@@ -296,7 +294,7 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
         });
         // The flag is added only if the line already isolates with isolcpus=.
         let lone = line.isolcpus.len() == 1 && line.facts.has("CONFIG_CPU_ISOLATION") != Some(false);
-        vec![match plain.filter(|_| lone) {
+        Some(match plain.filter(|_| lone) {
             Some(one) => {
                 let mut flags = vec!["managed_irq"];
                 flags.extend(if one.flags.is_empty() {
@@ -307,8 +305,8 @@ pub(super) const MANAGED_MISSING: Rule = Rule {
                 hit.edit(Edit::Set(one.word, one.with(&flags, &one.list)))
             }
             None => hit,
-        }]
-    },
+        })
+    }),
 };
 
 pub(super) const DEPRECATED: Rule = Rule {
@@ -316,11 +314,11 @@ pub(super) const DEPRECATED: Rule = Rule {
     level: Info,
     truth: "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
     fix: "",
-    check: |line| {
+    check: One(|line| {
         let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
         let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
-        one.map(|one| Hit::on(raw(line, one))).into_iter().collect()
-    },
+        one.map(|one| Hit::on(raw(line, one)))
+    }),
 };
 
 pub(super) const NOT_BALANCED: Rule = Rule {
@@ -328,12 +326,7 @@ pub(super) const NOT_BALANCED: Rule = Rule {
     level: Info,
     truth: "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
     fix: "pin every thread to its own CPU",
-    check: |line| {
-        (line.domain.len() > 1)
-            .then(|| Hit::on(line.domain.to_string()))
-            .into_iter()
-            .collect()
-    },
+    check: One(|line| (line.domain.len() > 1).then(|| Hit::on(line.domain.to_string()))),
 };
 
 pub(super) const SCHED_EXT: Rule = Rule {
@@ -341,13 +334,13 @@ pub(super) const SCHED_EXT: Rule = Rule {
     level: Error,
     truth: "sched_ext schedulers refuse to start when isolcpus=domain is in force",
     fix: "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
-    check: |line| {
+    check: One(|line| {
         let level = match (line.facts.sched_ext, line.facts.has("CONFIG_SCHED_CLASS_EXT")) {
             (Some(true), _) => Error,
             (_, Some(true)) => Info,
-            _ => return Vec::new(),
+            _ => return None,
         };
         let hit = || Hit::on(line.domain.to_string()).at(level);
-        (!line.domain.is_empty()).then(hit).into_iter().collect()
-    },
+        (!line.domain.is_empty()).then(hit)
+    }),
 };

@@ -1,5 +1,6 @@
 //! Rules about memory and the preemption model: values that do not mean what they appear to mean.
 
+use super::Check::One;
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -9,13 +10,13 @@ pub(super) const HUGEPAGES_ORDER: Rule = Rule {
     level: Warning,
     truth: "hugepages= counts pages of the size named in front of it; without hugepagesz= in front it means the default size",
     fix: "write hugepagesz= in front of its hugepages=",
-    check: |line| {
+    check: One(|line| {
         let first = |name| line.all(name).next();
         let (Some((size, _)), Some((count, word))) = (first("hugepagesz"), first("hugepages")) else {
-            return Vec::new();
+            return None;
         };
-        (count < size).then(|| Hit::on(word.raw)).into_iter().collect()
-    },
+        (count < size).then(|| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const NUMA_VALUE: Rule = Rule {
@@ -23,17 +24,15 @@ pub(super) const NUMA_VALUE: Rule = Rule {
     level: Warning,
     truth: "numa_balancing= takes enable or disable; another value is not understood and changes nothing",
     fix: "numa_balancing=disable, or kernel.numa_balancing at run time",
-    check: |line| {
-        let Some((place, word)) = line.last("numa_balancing") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.last("numa_balancing")?;
         let hit = || Hit::on(word.raw);
         match word.value() {
-            "enable" | "disable" => Vec::new(),
-            "0" | "off" | "no" => vec![hit().edit(Edit::Set(place, "numa_balancing=disable".to_owned()))],
-            _ => vec![hit()],
+            "enable" | "disable" => None,
+            "0" | "off" | "no" => Some(hit().edit(Edit::Set(place, "numa_balancing=disable".to_owned()))),
+            _ => Some(hit()),
         }
-    },
+    }),
 };
 
 pub(super) const THP_VALUE: Rule = Rule {
@@ -41,11 +40,11 @@ pub(super) const THP_VALUE: Rule = Rule {
     level: Warning,
     truth: "transparent_hugepage= takes always, madvise or never; another value is not understood",
     fix: "transparent_hugepage=never or madvise",
-    check: |line| {
+    check: One(|line| {
         let found = line.last("transparent_hugepage");
         let wrong = found.filter(|(_, word)| !["always", "madvise", "never"].contains(&word.value()));
-        wrong.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        wrong.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const PREEMPT_IGNORED: Rule = Rule {
@@ -53,25 +52,23 @@ pub(super) const PREEMPT_IGNORED: Rule = Rule {
     level: Warning,
     truth: "preempt= works on kernels with CONFIG_PREEMPT_DYNAMIC (5.12 and later) and not on PREEMPT_RT",
     fix: "take it out",
-    check: |line| {
-        let Some((_, word)) = line.last("preempt") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("preempt")?;
         let dynamic = line.facts.has("CONFIG_PREEMPT_DYNAMIC");
         let ignored = line.facts.realtime == Some(true)
             || dynamic == Some(false)
             || line.facts.since((5, 12)) == Some(false);
         match (ignored, dynamic) {
-            (true, _) => vec![Hit::on(word.raw)],
-            (false, None) => vec![
+            (true, _) => Some(Hit::on(word.raw)),
+            (false, None) => Some(
                 Hit::on(word.raw)
                     .at(Info)
                     .because("this kernel's configuration is not known here")
                     .fix("give its configuration with --config FILE"),
-            ],
-            (false, Some(_)) => Vec::new(),
+            ),
+            (false, Some(_)) => None,
         }
-    },
+    }),
 };
 
 pub(super) const PREEMPT_VALUE: Rule = Rule {
@@ -79,18 +76,13 @@ pub(super) const PREEMPT_VALUE: Rule = Rule {
     level: Error,
     truth: "preempt= takes none, voluntary, full, and lazy from 6.13 on",
     fix: "write one of them",
-    check: |line| {
-        let Some((place, word)) = line.last("preempt") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.last("preempt")?;
         let known = match word.value() {
             "none" | "voluntary" | "full" => true,
             "lazy" => line.facts.since((6, 13)) != Some(false),
             _ => false,
         };
-        (!known)
-            .then(|| Hit::on(word.raw).drop([place]))
-            .into_iter()
-            .collect()
-    },
+        (!known).then(|| Hit::on(word.raw).drop([place]))
+    }),
 };

@@ -3,6 +3,7 @@
 //! The kernel does not report them, or lists them among the words that it passes to init (`init/main.c`,
 //! `unknown_bootoption`): it takes a word with a dot for a parameter of a module that is not loaded yet.
 
+use super::Check::Each;
 use super::line::{LISTS, Line, Word};
 use super::repair::Edit;
 use super::{Hit, Rule};
@@ -17,7 +18,7 @@ pub(super) const MISSPELLED: Rule = Rule {
     level: Warning,
     truth: "no kernel has this parameter; it is handed to init and does nothing",
     fix: "correct the name",
-    check: |line| {
+    check: Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let value = word.parameter.value.as_deref();
@@ -31,7 +32,7 @@ pub(super) const MISSPELLED: Rule = Rule {
                 Some(instead(line, place, meant, right).because(because))
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const FOREIGN: Rule = Rule {
@@ -39,7 +40,7 @@ pub(super) const FOREIGN: Rule = Rule {
     level: Warning,
     truth: "the kernel has no parameter of this name, and does nothing for it",
     fix: "write the kernel's own parameter",
-    check: |line| {
+    check: Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let row = FOREIGN_NAMES
@@ -52,7 +53,7 @@ pub(super) const FOREIGN: Rule = Rule {
                 Some(hit.because(row.whose))
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const SYSCTL: Rule = Rule {
@@ -60,7 +61,7 @@ pub(super) const SYSCTL: Rule = Rule {
     level: Warning,
     truth: "a sysctl is no boot parameter of its own: the kernel sets nothing",
     fix: "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
-    check: |line| {
+    check: Each(|line| {
         unknown(line)
             .filter_map(|(place, word)| {
                 let value = word.parameter.value.as_ref()?;
@@ -78,7 +79,7 @@ pub(super) const SYSCTL: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 /// The kernel's words that no table contains.

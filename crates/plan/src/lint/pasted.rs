@@ -2,7 +2,7 @@
 //! by an extra quote in `/etc/default/grub`. The kernel parses it as one unknown parameter (`init/main.c`,
 //! `unknown_bootoption`), so every parameter in its value is lost.
 
-use super::line::Line;
+use super::Check::Each;
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::Error;
@@ -24,7 +24,7 @@ pub(super) const VARIABLE: Rule = Rule {
     level: Error,
     truth: "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
     fix: "give the value alone",
-    check: |line: &Line| {
+    check: Each(|line| {
         line.kernel()
             .filter(|(_, word)| VARIABLES.contains(&word.name()))
             .map(|(place, word)| match word.value() {
@@ -32,7 +32,7 @@ pub(super) const VARIABLE: Rule = Rule {
                 value => Hit::on(word.raw).edit(Edit::Set(place, value.to_owned())),
             })
             .collect()
-    },
+    }),
 };
 
 /// The boot line in an assignment to such a variable, if that is the whole text; `None` for any other text.

@@ -1,5 +1,6 @@
 //! Rules about idle states and frequency.
 
+use super::Check::{Each, One};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Info, Warning};
@@ -9,10 +10,10 @@ pub(super) const IDLE_POLL: Rule = Rule {
     level: Warning,
     truth: "idle=poll lets every CPU spin when idle: heat, less turbo, and a sibling thread that steals the core",
     fix: "forbid deep idle on the isolated CPUs only: cpuN/power/pm_qos_resume_latency_us",
-    check: |line| {
+    check: Each(|line| {
         let words = line.is("idle", &["poll"]).into_iter().chain(line.last("nohlt"));
         words.map(|(_, word)| Hit::on(word.raw)).collect()
-    },
+    }),
 };
 
 pub(super) const IDLE_FALLS_BACK: Rule = Rule {
@@ -20,16 +21,12 @@ pub(super) const IDLE_FALLS_BACK: Rule = Rule {
     level: Info,
     truth: "intel_idle.max_cstate=0 does not forbid idle states: it switches the driver off and acpi_idle takes over",
     fix: "add processor.max_cstate=1, or better, limit the isolated CPUs only at run time",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("intel_idle.max_cstate", &["0"]);
         let limited = line.has("processor.max_cstate") || line.is("idle", &["poll", "halt"]).is_some();
         let limited = limited || line.is("cpuidle.off", &["1"]).is_some();
-        found
-            .filter(|_| !limited)
-            .map(|(_, word)| Hit::on(word.raw))
-            .into_iter()
-            .collect()
-    },
+        found.filter(|_| !limited).map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const CSTATE_ZERO: Rule = Rule {
@@ -37,10 +34,10 @@ pub(super) const CSTATE_ZERO: Rule = Rule {
     level: Info,
     truth: "processor.max_cstate=0 means 1: C1 stays allowed",
     fix: "write 1, so that nobody believes otherwise",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("processor.max_cstate", &["0"]);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const PSTATE_OFF: Rule = Rule {
@@ -48,13 +45,13 @@ pub(super) const PSTATE_OFF: Rule = Rule {
     level: Info,
     truth: "switching the processor's own frequency driver off is old advice; the governor `performance` with the driver in place normally does better",
     fix: "take it out and set scaling_governor to performance",
-    check: |line| {
+    check: Each(|line| {
         let words = line
             .is("intel_pstate", &["disable"])
             .into_iter()
             .chain(line.is("amd_pstate", &["disable"]));
         words.map(|(_, word)| Hit::on(word.raw)).collect()
-    },
+    }),
 };
 
 pub(super) const ASPM: Rule = Rule {
@@ -62,10 +59,10 @@ pub(super) const ASPM: Rule = Rule {
     level: Info,
     truth: "pcie_aspm=off does not switch link power saving off: it leaves it as the firmware set it",
     fix: "pcie_aspm.policy=performance",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("pcie_aspm", &["off"]);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const ASPM_VALUE: Rule = Rule {
@@ -73,7 +70,7 @@ pub(super) const ASPM_VALUE: Rule = Rule {
     level: Warning,
     truth: "pcie_aspm= takes off or force; another value is not understood and changes nothing",
     fix: "pcie_aspm.policy=performance sets the policy",
-    check: |line| {
+    check: One(|line| {
         let found = line.last("pcie_aspm");
         found
             .filter(|(_, word)| !["off", "force"].contains(&word.value()))
@@ -83,7 +80,5 @@ pub(super) const ASPM_VALUE: Rule = Rule {
                 }
                 _ => Hit::on(word.raw),
             })
-            .into_iter()
-            .collect()
-    },
+    }),
 };

@@ -1,5 +1,6 @@
 //! Rules about RCU: what runs its callbacks, and what makes it interrupt other CPUs.
 
+use super::Check::{Each, One};
 use super::line::parse_cpus;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -11,21 +12,19 @@ pub(super) const UNSUPPORTED: Rule = Rule {
     level: Error,
     truth: "without CONFIG_RCU_NOCB_CPU the kernel does not know rcu_nocbs= and RCU callbacks stay",
     fix: "use a kernel with CONFIG_RCU_NOCB_CPU=y, or take the parameter out",
-    check: |line| {
-        let Some((_, word)) = line.last("rcu_nocbs") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("rcu_nocbs")?;
         match line.facts.has("CONFIG_RCU_NOCB_CPU") {
-            Some(true) => Vec::new(),
-            Some(false) => vec![Hit::on(word.raw).drop(line.places("rcu_nocbs"))],
-            None => vec![
+            Some(true) => None,
+            Some(false) => Some(Hit::on(word.raw).drop(line.places("rcu_nocbs"))),
+            None => Some(
                 Hit::on(word.raw)
                     .at(Info)
                     .because("whether this kernel has CONFIG_RCU_NOCB_CPU is not known here")
                     .fix("give its configuration with --config FILE"),
-            ],
+            ),
         }
-    },
+    }),
 };
 
 pub(super) const REDUNDANT: Rule = Rule {
@@ -33,17 +32,15 @@ pub(super) const REDUNDANT: Rule = Rule {
     level: Info,
     truth: "nohz_full= offloads the RCU callbacks of its CPUs by itself",
     fix: "rcu_nocbs= can go; it does no harm",
-    check: |line| {
-        let Some((_, word)) = line.last("rcu_nocbs") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("rcu_nocbs")?;
         let redundant = parse_cpus(word.value(), line.facts).is_ok_and(|cpus| {
             !cpus.is_empty()
                 && cpus.is_subset(&line.nohz_full)
                 && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
         });
-        redundant.then(|| Hit::on(word.raw)).into_iter().collect()
-    },
+        redundant.then(|| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const ELSEWHERE: Rule = Rule {
@@ -51,17 +48,13 @@ pub(super) const ELSEWHERE: Rule = Rule {
     level: Warning,
     truth: "rcu_nocbs= names the CPUs that give their callbacks away, so it wants the isolated CPUs and not the others",
     fix: "write the isolated CPUs",
-    check: |line| {
-        let (Some((_, word)), Some(cpus)) = (line.last("rcu_nocbs"), line.cpus("rcu_nocbs")) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("rcu_nocbs")?;
+        let cpus = line.cpus("rcu_nocbs")?;
         let isolated = line.domain.or(&line.tickless());
         let misses = !isolated.is_empty() && !cpus.is_empty() && !cpus.intersects(&isolated);
-        misses
-            .then(|| Hit::on(word.raw).because(format!("isolated are {isolated}")))
-            .into_iter()
-            .collect()
-    },
+        misses.then(|| Hit::on(word.raw).because(format!("isolated are {isolated}")))
+    }),
 };
 
 pub(super) const BARE_TOO_NEW: Rule = Rule {
@@ -69,7 +62,7 @@ pub(super) const BARE_TOO_NEW: Rule = Rule {
     level: Error,
     truth: "rcu_nocbs without a list offloads no CPU, and kernels before 5.17 do not know it so",
     fix: "write rcu_nocbs=CPUS, or take it out",
-    check: |line| {
+    check: Each(|line| {
         let bare = line
             .all("rcu_nocbs")
             .filter(|(_, word)| word.parameter.value.is_none());
@@ -82,7 +75,7 @@ pub(super) const BARE_TOO_NEW: Rule = Rule {
             if level == Error { hit.drop([place]) } else { hit }
         })
         .collect()
-    },
+    }),
 };
 
 pub(super) const POLL_IDLE: Rule = Rule {
@@ -90,12 +83,12 @@ pub(super) const POLL_IDLE: Rule = Rule {
     level: Info,
     truth: "rcu_nocb_poll does nothing where no CPU gives its callbacks away",
     fix: "add rcu_nocbs=CPUS or nohz_full=CPUS, or take it out",
-    check: |line| {
+    check: One(|line| {
         let offloads =
             !line.nohz_full.is_empty() || (line.has("rcu_nocbs") && !line.is_empty_list("rcu_nocbs"));
         let found = line.last("rcu_nocb_poll").filter(|_| !offloads);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const EXPEDITED: Rule = Rule {
@@ -103,13 +96,10 @@ pub(super) const EXPEDITED: Rule = Rule {
     level: Warning,
     truth: "expedited grace periods interrupt every CPU that is in the kernel: more IPIs, the opposite of isolation",
     fix: "remove it; rcupdate.rcu_normal_after_boot=1 does the opposite",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("rcupdate.rcu_expedited", TRUE);
-        found
-            .map(|(place, word)| Hit::on(word.raw).drop([place]))
-            .into_iter()
-            .collect()
-    },
+        found.map(|(place, word)| Hit::on(word.raw).drop([place]))
+    }),
 };
 
 pub(super) const STALLS_HIDDEN: Rule = Rule {
@@ -117,10 +107,10 @@ pub(super) const STALLS_HIDDEN: Rule = Rule {
     level: Info,
     truth: "without stall warnings a CPU that starves the kernel's own threads is noticed late",
     fix: "",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("rcupdate.rcu_cpu_stall_suppress", TRUE);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };
 
 pub(super) const RT_DOES_IT: Rule = Rule {
@@ -128,7 +118,7 @@ pub(super) const RT_DOES_IT: Rule = Rule {
     level: Info,
     truth: "a PREEMPT_RT kernel does this by itself",
     fix: "it can go; it does no harm",
-    check: |line| {
+    check: Each(|line| {
         if line.facts.realtime != Some(true) {
             return Vec::new();
         }
@@ -138,5 +128,5 @@ pub(super) const RT_DOES_IT: Rule = Rule {
             .chain(line.is("rcupdate.rcu_normal_after_boot", TRUE))
             .chain(line.is("rcutree.use_softirq", &["0", "n"]));
         words.map(|(_, word)| Hit::on(word.raw)).collect()
-    },
+    }),
 };

@@ -1,5 +1,6 @@
 //! Rules about a repeated `isolcpus=`. [`super::occurrence`] determines which one the kernel obeys, and gives the source.
 
+use super::Check::Each;
 use super::isolcpus::raw;
 use super::line::{Isolcpus, Line};
 use super::occurrence::clash;
@@ -11,7 +12,7 @@ pub(super) const TWICE: Rule = Rule {
     level: Error,
     truth: "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
     fix: "write one isolcpus= with all CPUs",
-    check: |line| {
+    check: Each(|line| {
         if line.facts.since((4, 15)) == Some(false) {
             return replaced(line);
         }
@@ -30,7 +31,7 @@ pub(super) const TWICE: Rule = Rule {
         }
         hits.sort_by_key(|(place, _)| *place);
         hits.into_iter().map(|(_, hit)| hit).collect()
-    },
+    }),
 };
 
 /// What is wrong with the second of two occurrences that share a flag. An edit never isolates CPUs that an empty list

@@ -1,5 +1,6 @@
 //! Rules about parameters that reduce safety or security.
 
+use super::Check::{Each, One};
 use super::line::Line;
 use super::{Hit, Rule};
 use crate::Level::{Info, Warning};
@@ -9,12 +10,12 @@ pub(super) const MCE_OFF: Rule = Rule {
     level: Warning,
     truth: "mce=off leaves an uncorrected memory error to reset the machine without a trace, and corrected ones unseen; it gains nothing over stopping the poll",
     fix: "remove it; mce=ignore_ce, or machinecheck0/check_interval 0 at run time, stops the poll",
-    check: |line| {
+    check: Each(|line| {
         let words = line.is("mce", &["off"]).into_iter().chain(line.last("nomce"));
         words
             .map(|(place, word)| Hit::on(word.raw).drop([place]))
             .collect()
-    },
+    }),
 };
 
 const MITIGATIONS: &[(&str, &[&str])] = &[
@@ -42,12 +43,12 @@ pub(super) const MITIGATIONS_OFF: Rule = Rule {
     level: Warning,
     truth: "it opens known holes of the processor to make system calls cheaper; a program that does not enter the kernel gains nothing",
     fix: "remove it unless every program on the machine is trusted",
-    check: |line| {
+    check: Each(|line| {
         let found = MITIGATIONS
             .iter()
             .filter_map(|(name, values)| line.is(name, values));
         found.map(|(_, word)| Hit::on(word.raw)).collect()
-    },
+    }),
 };
 
 fn watchdogs<'a>(line: &'a Line) -> Vec<(usize, &'a super::line::Word<'a>)> {
@@ -63,12 +64,12 @@ pub(super) const WATCHDOGS_OFF: Rule = Rule {
     level: Info,
     truth: "a hung CPU is not noticed any more, on the housekeeping CPUs either; nohz_full CPUs are without watchdog anyway",
     fix: "set kernel.watchdog_cpumask to the housekeeping CPUs instead",
-    check: |line| {
+    check: Each(|line| {
         watchdogs(line)
             .into_iter()
             .map(|(_, word)| Hit::on(word.raw))
             .collect()
-    },
+    }),
 };
 
 pub(super) const WATCHDOGS_TWICE: Rule = Rule {
@@ -76,14 +77,14 @@ pub(super) const WATCHDOGS_TWICE: Rule = Rule {
     level: Info,
     truth: "nowatchdog covers nosoftlockup and nmi_watchdog=0",
     fix: "keep nowatchdog alone",
-    check: |line| {
+    check: Each(|line| {
         let all = watchdogs(line);
         let twice = all.len() > 1 && line.has("nowatchdog");
         let others = all
             .into_iter()
             .filter(|(_, word)| twice && word.name() != "nowatchdog");
         others.map(|(_, word)| Hit::on(word.raw)).collect()
-    },
+    }),
 };
 
 pub(super) const AUDIT_OFF: Rule = Rule {
@@ -91,8 +92,8 @@ pub(super) const AUDIT_OFF: Rule = Rule {
     level: Info,
     truth: "no audit records until the next boot: cheaper system calls at the price of the record",
     fix: "",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("audit", &["0", "off"]);
-        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw))
+    }),
 };

@@ -1,5 +1,6 @@
 //! Rules about what the kernel booted with this line reported about it, and did.
 
+use super::Check::{Each, One};
 use super::line::{LISTS, Line, Word, is_empty_list};
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -42,7 +43,7 @@ pub(super) const NOT_KNOWN: Rule = Rule {
     level: Error,
     truth: "the running kernel listed it under \"Unknown kernel command line parameters\" and handed it to init",
     fix: "take it out, or boot a kernel that knows it",
-    check: |line| {
+    check: Each(|line| {
         let listed: Vec<&str> = unknown(line).collect();
         line.kernel()
             .filter(|(_, word)| listed.contains(&word.raw))
@@ -58,7 +59,7 @@ pub(super) const NOT_KNOWN: Rule = Rule {
                 }
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const COMPLAINED: Rule = Rule {
@@ -66,7 +67,7 @@ pub(super) const COMPLAINED: Rule = Rule {
     level: Error,
     truth: "the running kernel said so about this line when it booted",
     fix: "correct the parameters that it names",
-    check: |line| {
+    check: Each(|line| {
         let about = |text: &&str| {
             [
                 "Housekeeping:",
@@ -103,7 +104,7 @@ pub(super) const COMPLAINED: Rule = Rule {
                     })
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const NOT_IN_FORCE: Rule = Rule {
@@ -111,7 +112,7 @@ pub(super) const NOT_IN_FORCE: Rule = Rule {
     level: Error,
     truth: "what the line asks for is not what this kernel does",
     fix: "look for its messages: dmesg | grep -e Housekeeping -e Unknown",
-    check: |line| {
+    check: Each(|line| {
         let Some(outcome) = &line.facts.outcome else {
             return Vec::new();
         };
@@ -127,7 +128,7 @@ pub(super) const NOT_IN_FORCE: Rule = Rule {
         let isolated = compare("isolated", &line.domain, &outcome.isolated);
         let tickless = compare("nohz_full", &line.nohz_full, &outcome.nohz_full);
         isolated.into_iter().chain(tickless).collect()
-    },
+    }),
 };
 
 pub(super) const NO_LOG: Rule = Rule {
@@ -135,12 +136,12 @@ pub(super) const NO_LOG: Rule = Rule {
     level: Info,
     truth: "what the kernel said about this line could not be read, or is overwritten",
     fix: "run it as root, soon after the boot",
-    check: |line| {
+    check: One(|line| {
         let unread = line
             .facts
             .outcome
             .as_ref()
             .filter(|outcome| outcome.messages.is_none());
-        unread.map(|_| Hit::on("kernel log")).into_iter().collect()
-    },
+        unread.map(|_| Hit::on("kernel log"))
+    }),
 };

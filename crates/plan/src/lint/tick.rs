@@ -1,6 +1,6 @@
 //! Rules about `nohz_full=` and its requirements: configuration, a tick that may stop, a stable clock, isolated domains.
 
-use super::line::Line;
+use super::Check::{Each, One};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -13,10 +13,8 @@ pub(super) const OFF_DEFEATS: Rule = Rule {
     level: Error,
     truth: "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
     fix: "remove nohz=off for CPUs without a tick; or remove nohz_full= for a steady tick, and keep rcu_nocbs=",
-    check: |line| {
-        let Some((place, word)) = line.is("nohz", NOHZ_OFF) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.is("nohz", NOHZ_OFF)?;
         let tickless = line.tickless();
         let hit = || {
             Hit::on(word.raw)
@@ -24,8 +22,8 @@ pub(super) const OFF_DEFEATS: Rule = Rule {
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
         let unread = line.has("nohz_full") && line.cpus("nohz_full").is_none();
-        (!tickless.is_empty() || unread).then(hit).into_iter().collect()
-    },
+        (!tickless.is_empty() || unread).then(hit)
+    }),
 };
 
 pub(super) const UNSUPPORTED: Rule = Rule {
@@ -33,34 +31,32 @@ pub(super) const UNSUPPORTED: Rule = Rule {
     level: Error,
     truth: "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
     fix: "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
-    check: |line| {
-        let Some((_, word)) = line.last("nohz_full") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (_, word) = line.last("nohz_full")?;
         let places = line.places("nohz_full");
         match line.facts.has("CONFIG_NO_HZ_FULL") {
-            Some(true) => Vec::new(),
+            Some(true) => None,
             Some(false) => {
                 let hit = Hit::on(word.raw).drop(places);
                 // It included RCU callbacks; if the kernel can, they get their own parameter.
                 let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
-                vec![if alone && !line.nohz_full.is_empty() {
+                Some(if alone && !line.nohz_full.is_empty() {
                     hit.edit(Edit::Add(format!("rcu_nocbs={}", line.nohz_full)))
                 } else {
                     hit
-                }]
+                })
             }
             None => {
                 let unknown = "whether this kernel has CONFIG_NO_HZ_FULL is not known here";
-                vec![
+                Some(
                     Hit::on(word.raw)
                         .at(Info)
                         .because(unknown)
                         .fix("give its configuration with --config FILE"),
-                ]
+                )
             }
         }
-    },
+    }),
 };
 
 pub(super) const LISTS_DIFFER: Rule = Rule {
@@ -68,38 +64,34 @@ pub(super) const LISTS_DIFFER: Rule = Rule {
     level: Error,
     truth: "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
     fix: "write the same CPUs in both",
-    check: |line| {
+    check: One(|line| {
         // Up to 4.14 each has its own mask.
         if line.facts.since((4, 15)) == Some(false) {
-            return Vec::new();
+            return None;
         }
         if let Some(hit) = super::empty::drops_the_other(line) {
-            return vec![hit];
+            return Some(hit);
         }
-        let (Some((place, word)), Some(one)) = (line.counting("nohz_full"), line.isolcpus.first()) else {
-            return Vec::new();
-        };
-        let Some(cpus) = one
+        let (place, word) = line.counting("nohz_full")?;
+        let one = line.isolcpus.first()?;
+        let cpus = one
             .cpus
             .as_ref()
-            .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())
-        else {
-            return Vec::new();
-        };
+            .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())?;
         let level = match line.facts.since((5, 18)) {
-            Some(true) => return Vec::new(),
+            Some(true) => return None,
             Some(false) => Error,
             None => Info,
         };
         let hit = Hit::on(word.raw)
             .because(format!("isolcpus= has {cpus}"))
             .at(level);
-        vec![if level == Error {
+        Some(if level == Error {
             hit.edit(Edit::Set(place, format!("nohz_full={cpus}")))
         } else {
             hit
-        }]
-    },
+        })
+    }),
 };
 
 pub(super) const WITHOUT_DOMAIN: Rule = Rule {
@@ -107,7 +99,7 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
     level: Warning,
     truth: "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
     fix: "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
-    check: |line| {
+    check: One(|line| {
         let open = line.tickless().minus(&line.domain);
         let hit = || {
             Hit::on(open.to_string()).fix(format!(
@@ -115,8 +107,8 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
                 super::isolcpus::naming(line, &open)
             ))
         };
-        (!open.is_empty()).then(hit).into_iter().collect()
-    },
+        (!open.is_empty()).then(hit)
+    }),
 };
 
 pub(super) const DEFAULT: Rule = Rule {
@@ -124,12 +116,7 @@ pub(super) const DEFAULT: Rule = Rule {
     level: Info,
     truth: "nohz=on is the default and does not by itself stop the tick of a busy CPU",
     fix: "",
-    check: |line| {
-        line.is("nohz", NOHZ_ON)
-            .map(|(_, word)| Hit::on(word.raw))
-            .into_iter()
-            .collect()
-    },
+    check: One(|line| line.is("nohz", NOHZ_ON).map(|(_, word)| Hit::on(word.raw))),
 };
 
 pub(super) const BAD_VALUE: Rule = Rule {
@@ -137,17 +124,14 @@ pub(super) const BAD_VALUE: Rule = Rule {
     level: Error,
     truth: "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
     fix: "write nohz_full=CPUS, or take it out",
-    check: |line| {
+    check: One(|line| {
         let (place, word) = match line.last("nohz") {
             Some(found) => found,
-            None => return Vec::new(),
+            None => return None,
         };
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
-        (!known && !super::torn::begins_torn_name(line, place))
-            .then(|| Hit::on(word.raw).drop([place]))
-            .into_iter()
-            .collect()
-    },
+        (!known && !super::torn::begins_torn_name(line, place)).then(|| Hit::on(word.raw).drop([place]))
+    }),
 };
 
 pub(super) const LOW_RESOLUTION: Rule = Rule {
@@ -155,13 +139,10 @@ pub(super) const LOW_RESOLUTION: Rule = Rule {
     level: Warning,
     truth: "without high-resolution timers every timer waits for a tick",
     fix: "remove it",
-    check: |line| {
+    check: One(|line| {
         let found = line.is("highres", &["off", "0", "n"]);
-        found
-            .map(|(place, word)| Hit::on(word.raw).drop([place]))
-            .into_iter()
-            .collect()
-    },
+        found.map(|(place, word)| Hit::on(word.raw).drop([place]))
+    }),
 };
 
 pub(super) const UNSTABLE_CLOCK: Rule = Rule {
@@ -169,7 +150,7 @@ pub(super) const UNSTABLE_CLOCK: Rule = Rule {
     level: Error,
     truth: "the kernel never stops the tick of a nohz_full CPU while its clock is unstable",
     fix: "remove it",
-    check: |line| {
+    check: Each(|line| {
         if line.tickless().is_empty() {
             return Vec::new();
         }
@@ -181,7 +162,7 @@ pub(super) const UNSTABLE_CLOCK: Rule = Rule {
         words
             .map(|(place, word)| Hit::on(word.raw).drop([place]))
             .collect()
-    },
+    }),
 };
 
 pub(super) const RESIDUAL: Rule = Rule {
@@ -189,12 +170,10 @@ pub(super) const RESIDUAL: Rule = Rule {
     level: Info,
     truth: "before 4.17 one tick per second stays on every nohz_full CPU",
     fix: "",
-    check: |line: &Line| {
+    check: One(|line| {
         let old = line.facts.since((4, 17)) == Some(false) && !line.nohz_full.is_empty();
         old.then(|| Hit::on(line.nohz_full.to_string()))
-            .into_iter()
-            .collect()
-    },
+    }),
 };
 
 pub(super) const TICK_REMAINS: Rule = Rule {
@@ -202,7 +181,7 @@ pub(super) const TICK_REMAINS: Rule = Rule {
     level: Warning,
     truth: "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
     fix: "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
-    check: |line| {
+    check: One(|line| {
         // A parameter that this kernel does not know moves nothing.
         let kept = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
             Some(false) => machine::CpuSet::new(),
@@ -212,18 +191,18 @@ pub(super) const TICK_REMAINS: Rule = Rule {
             .or(&kept("CONFIG_NO_HZ_FULL", line.tickless()));
         let left = line.domain.minus(&offloaded);
         if left.is_empty() {
-            return Vec::new();
+            return None;
         }
         let hit = Hit::on(left.to_string());
         let none = [
             line.facts.has("CONFIG_NO_HZ_FULL"),
             line.facts.has("CONFIG_RCU_NOCB_CPU"),
         ] == [Some(false); 2];
-        vec![if none {
+        Some(if none {
             hit.at(Info)
                 .because("this kernel has neither CONFIG_NO_HZ_FULL nor CONFIG_RCU_NOCB_CPU")
         } else {
             hit
-        }]
-    },
+        })
+    }),
 };

@@ -4,6 +4,7 @@
 //! A part is joined if exactly one reading makes sense. Otherwise the stray part is removed, which does not change what
 //! the kernel does with the line.
 
+use super::Check::Each;
 use super::line::{LISTS, Line, Word, parse_cpus};
 use super::repair::Edit;
 use super::{Hit, Rule};
@@ -15,7 +16,7 @@ pub(super) const BLANK_IN_LIST: Rule = Rule {
     level: Error,
     truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
     fix: "write the list without blanks",
-    check: |line| {
+    check: Each(|line| {
         torn(line)
             .filter_map(|(place, joined)| {
                 let (word, stray) = (line.words.get(place)?, line.words.get(place + 1)?);
@@ -26,7 +27,7 @@ pub(super) const BLANK_IN_LIST: Rule = Rule {
                 })
             })
             .collect()
-    },
+    }),
 };
 
 pub(super) const BLANK_IN_NAME: Rule = Rule {
@@ -34,7 +35,7 @@ pub(super) const BLANK_IN_NAME: Rule = Rule {
     level: Error,
     truth: "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
     fix: "write the name without blanks",
-    check: |line| {
+    check: Each(|line| {
         let words: Vec<_> = line.kernel().collect();
         words
             .windows(2)
@@ -51,7 +52,7 @@ pub(super) const BLANK_IN_NAME: Rule = Rule {
                 _ => None,
             })
             .collect()
-    },
+    }),
 };
 
 /// Each split list: the index of its parameter, and the word joined with the next one, if unambiguous.

@@ -1,5 +1,6 @@
 //! Rules about parameters that place threads: of the kernel, of its workqueues, of systemd.
 
+use super::Check::One;
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
@@ -10,7 +11,7 @@ pub(super) const KTHREAD_CPUS: Rule = Rule {
     level: Warning,
     truth: "kthread_cpus= is no parameter of the mainline kernel (StarlingX, Wind River and Ubuntu's real-time kernel patch it in); others hand it to init",
     fix: "take it out; quietcore apply moves kernel threads at run time",
-    check: |line| {
+    check: One(|line| {
         let release = line.facts.release.as_deref().unwrap_or_default();
         let patched = release.contains("realtime") || release.contains("-yocto") || release.contains("wrs");
         let level = if line.facts.release.is_some() {
@@ -19,11 +20,8 @@ pub(super) const KTHREAD_CPUS: Rule = Rule {
             Info
         };
         let found = line.last("kthread_cpus").filter(|_| !patched);
-        found
-            .map(|(_, word)| Hit::on(word.raw).at(level))
-            .into_iter()
-            .collect()
-    },
+        found.map(|(_, word)| Hit::on(word.raw).at(level))
+    }),
 };
 
 pub(super) const TOO_NEW: Rule = Rule {
@@ -31,19 +29,18 @@ pub(super) const TOO_NEW: Rule = Rule {
     level: Error,
     truth: "workqueue.unbound_cpus= came with 6.6; older kernels ignore it",
     fix: "write /sys/devices/virtual/workqueue/cpumask at run time",
-    check: |line| {
+    check: One(|line| {
         let level = match line.facts.since((6, 6)) {
-            Some(true) => return Vec::new(),
+            Some(true) => return None,
             Some(false) => Error,
             None => Info,
         };
         let found = line.last("workqueue.unbound_cpus");
-        let hit = found.map(|(place, word)| {
+        found.map(|(place, word)| {
             let hit = Hit::on(word.raw).at(level);
             if level == Error { hit.drop([place]) } else { hit }
-        });
-        hit.into_iter().collect()
-    },
+        })
+    }),
 };
 
 pub(super) const ON_ISOLATED: Rule = Rule {
@@ -51,16 +48,12 @@ pub(super) const ON_ISOLATED: Rule = Rule {
     level: Error,
     truth: "workqueue.unbound_cpus= names the CPUs that unbound kernel work may use, and some of them are isolated",
     fix: "write the housekeeping CPUs",
-    check: |line| {
-        let (Some((place, word)), Some(cpus)) = (
-            line.last("workqueue.unbound_cpus"),
-            line.cpus("workqueue.unbound_cpus"),
-        ) else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.last("workqueue.unbound_cpus")?;
+        let cpus = line.cpus("workqueue.unbound_cpus")?;
         let isolated = line.domain.or(&line.tickless());
         if !cpus.intersects(&isolated) {
-            return Vec::new();
+            return None;
         }
         let rest = cpus.minus(&isolated);
         let edit = if rest.is_empty() {
@@ -68,12 +61,12 @@ pub(super) const ON_ISOLATED: Rule = Rule {
         } else {
             Edit::Set(place, format!("workqueue.unbound_cpus={rest}"))
         };
-        vec![
+        Some(
             Hit::on(word.raw)
                 .because(format!("CPU {} is isolated", cpus.and(&isolated)))
                 .edit(edit),
-        ]
-    },
+        )
+    }),
 };
 
 pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
@@ -81,23 +74,19 @@ pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
     level: Warning,
     truth: "systemd.cpu_affinity= names the CPUs that systemd and all services run on, and some of them are isolated",
     fix: "write the housekeeping CPUs",
-    check: |line| {
-        let Some((place, word)) = line.last("systemd.cpu_affinity") else {
-            return Vec::new();
-        };
+    check: One(|line| {
+        let (place, word) = line.last("systemd.cpu_affinity")?;
         // systemd accepts commas and blanks (`parse_cpu_set`), but no strides.
         let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(","))
         else {
-            return Vec::new();
+            return None;
         };
-        let Some((both, rest)) = line.isolated_among(&cpus) else {
-            return Vec::new();
-        };
+        let (both, rest) = line.isolated_among(&cpus)?;
         let hit = Hit::on(word.raw).because(format!("CPU {both} is isolated"));
-        vec![if rest.is_empty() {
+        Some(if rest.is_empty() {
             hit
         } else {
             hit.edit(Edit::Set(place, format!("systemd.cpu_affinity={rest}")))
-        }]
-    },
+        })
+    }),
 };

@@ -79,8 +79,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "=1|0",
         "measures pressure on CPU, memory and I/O",
         "a little work at every scheduling",
-    )
-    .price(Price::None),
+    ),
     row(
         "init_on_alloc",
         "=1|0",

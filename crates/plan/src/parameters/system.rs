@@ -4,6 +4,14 @@ use super::{ParameterRow, Price, row};
 
 const HOLES: &str = "system calls become cheaper; a program that stays in user space gains nothing";
 
+const fn hole(name: &'static str, form: &'static str) -> ParameterRow {
+    row(name, form, "work-around for one hole of processors", HOLES).price(Price::Security)
+}
+
+const fn no_hole(name: &'static str) -> ParameterRow {
+    row(name, "", "no work-around for one hole of processors", HOLES).price(Price::Security)
+}
+
 pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "mce",
@@ -59,86 +67,20 @@ pub(super) const ROWS: &[ParameterRow] = &[
         HOLES,
     )
     .price(Price::Security),
-    row(
-        "spectre_v2",
-        "=on|off|...",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "spec_store_bypass_disable",
-        "=on|off|...",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "l1tf",
-        "=off|flush|...",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "mds",
-        "=off|full",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "tsx_async_abort",
-        "=off|full",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "retbleed",
-        "=off|auto|...",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "mmio_stale_data",
-        "=off|full",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "srbds",
-        "=off|on",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "gather_data_sampling",
-        "=off|force",
-        "work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
+    hole("spectre_v2", "=on|off|..."),
+    hole("spec_store_bypass_disable", "=on|off|..."),
+    hole("l1tf", "=off|flush|..."),
+    hole("mds", "=off|full"),
+    hole("tsx_async_abort", "=off|full"),
+    hole("retbleed", "=off|auto|..."),
+    hole("mmio_stale_data", "=off|full"),
+    hole("srbds", "=off|on"),
+    hole("gather_data_sampling", "=off|force"),
     row("pti", "=on|off|auto", "page table isolation (x86)", HOLES).price(Price::Security),
     row("kpti", "=on|off", "page table isolation (arm64)", HOLES).price(Price::Security),
     row("nopti", "", "no page table isolation (x86)", HOLES).price(Price::Security),
-    row(
-        "nospectre_v1",
-        "",
-        "no work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
-    row(
-        "nospectre_v2",
-        "",
-        "no work-around for one hole of processors",
-        HOLES,
-    )
-    .price(Price::Security),
+    no_hole("nospectre_v1"),
+    no_hole("nospectre_v2"),
     row(
         "cgroup_disable",
         "=NAME,...",

@@ -42,7 +42,8 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     legend(machine, &cpus, &marks, style, out)
 }
 
-fn package_head(package: Option<i64>, cpus: &[&Cpu], all: &[&Cpu], style: Style) -> String {
+fn package_head(package: Option<i64>, all: &[&Cpu], style: Style) -> String {
+    let cpus: Vec<&&Cpu> = all.iter().filter(|cpu| cpu.package == package).collect();
     let name = match package {
         None if cpus.len() == all.len() => "CPUs, packages unknown".to_owned(),
         Some(number) => format!("Package {number}"),
@@ -108,12 +109,7 @@ fn draw(
     let mut before: Option<Option<i64>> = None;
     for (place, here) in lines.values() {
         if before != Some(place.package) {
-            let package: Vec<&Cpu> = cpus
-                .iter()
-                .filter(|cpu| cpu.package == place.package)
-                .copied()
-                .collect();
-            writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
+            writeln!(out, "{}", package_head(place.package, cpus, style))?;
             before = Some(place.package);
         }
         let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
@@ -202,12 +198,7 @@ fn summarise(
     let mut before: Option<Option<i64>> = None;
     for (place, here) in rows.values() {
         if before != Some(place.package) {
-            let package: Vec<&Cpu> = cpus
-                .iter()
-                .filter(|cpu| cpu.package == place.package)
-                .copied()
-                .collect();
-            writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
+            writeln!(out, "{}", package_head(place.package, cpus, style))?;
             before = Some(place.package);
         }
         let set: CpuSet = here.iter().map(|cpu| cpu.id).collect();

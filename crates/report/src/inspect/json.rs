@@ -2,8 +2,8 @@
 
 use super::{Part, View};
 use machine::{
-    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Immovable, Interrupt, Machine, Node, Partition, Policy,
-    Preemption, Task, Version,
+    Cache, CpuId, CpuSet, Immovable, Interrupt, Isolation, Machine, Node, Partition, Policy, Preemption,
+    Task, Unreadable, Version,
 };
 use root::Origin;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -49,25 +49,11 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
         possible: &machine.topology.possible,
         present: &machine.topology.present,
         online: &machine.topology.online,
-        cpus: Rows(|| {
-            machine
-                .topology
-                .cpus
-                .iter()
-                .filter(move |cpu| wanted(cpu.id))
-                .map(CpuRow::from)
-        }),
-        nodes: Rows(|| machine.topology.nodes.iter().map(NodeRow::from)),
-        caches: Rows(|| machine.topology.caches.iter().map(CacheRow::from)),
+        cpus: Rows(|| machine.topology.cpus.iter().filter(move |cpu| wanted(cpu.id))),
+        nodes: &machine.topology.nodes,
+        caches: &machine.topology.caches,
         isolation: IsolationRow {
-            boot_isolated: &machine.isolation.boot_isolated,
-            nohz_full: &machine.isolation.nohz_full,
-            rcu_nocbs: &machine.isolation.rcu_nocbs,
-            irqaffinity: &machine.isolation.irqaffinity,
-            default_smp_affinity: &machine.isolation.default_smp_affinity,
-            workqueue_cpumask: &machine.isolation.workqueue_cpumask,
-            cpuset_isolated: &machine.isolation.cpuset_isolated,
-            kept_free: &machine.isolation.kept_free,
+            isolation: &machine.isolation,
             partitions: Rows(|| machine.isolation.partitions.iter().map(PartitionRow::from)),
         },
         cgroups: CgroupsRow {
@@ -79,12 +65,7 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
             }),
             owners: &machine.cgroups.owners,
         },
-        unreadable: Rows(|| {
-            machine.unreadable.iter().map(|file| UnreadableRow {
-                path: &file.path,
-                why: &file.why,
-            })
-        }),
+        unreadable: &machine.unreadable,
         tasks: (view.tasks != Part::Left).then_some(tasks),
         irqs: (view.interrupts != Part::Left).then_some(irqs),
     };
@@ -110,16 +91,7 @@ where
 }
 
 #[derive(Serialize)]
-struct Document<
-    'a,
-    C: Serialize,
-    N: Serialize,
-    H: Serialize,
-    P: Serialize,
-    U: Serialize,
-    T: Serialize,
-    I: Serialize,
-> {
+struct Document<'a, C: Serialize, P: Serialize, T: Serialize, I: Serialize> {
     schema: &'static str,
     origin: Origin,
     kernel: KernelRow<'a>,
@@ -129,11 +101,11 @@ struct Document<
     present: &'a Option<CpuSet>,
     online: &'a CpuSet,
     cpus: C,
-    nodes: N,
-    caches: H,
+    nodes: &'a [Node],
+    caches: &'a [Cache],
     isolation: IsolationRow<'a, P>,
     cgroups: CgroupsRow<'a>,
-    unreadable: U,
+    unreadable: &'a [Unreadable],
     // Outer `None`: not requested. Inner `None`: requested, but unknown, which is `null`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Option<T>>,
@@ -153,94 +125,9 @@ struct KernelRow<'a> {
 }
 
 #[derive(Serialize)]
-struct CpuRow<'a> {
-    cpu: CpuId,
-    online: bool,
-    package: Option<i64>,
-    die: Option<i64>,
-    cluster: Option<i64>,
-    core: Option<i64>,
-    siblings: &'a Option<CpuSet>,
-    l2: &'a Option<CpuSet>,
-    llc: &'a Option<CpuSet>,
-    node: Option<u32>,
-    kind: Option<CoreKind>,
-    max_khz: Option<u64>,
-}
-
-impl<'a> From<&'a Cpu> for CpuRow<'a> {
-    fn from(cpu: &'a Cpu) -> CpuRow<'a> {
-        CpuRow {
-            cpu: cpu.id,
-            online: cpu.online,
-            package: cpu.package,
-            die: cpu.die,
-            cluster: cpu.cluster,
-            core: cpu.core,
-            siblings: &cpu.siblings,
-            l2: &cpu.l2,
-            llc: &cpu.llc,
-            node: cpu.node,
-            kind: cpu.kind,
-            max_khz: cpu.max_khz,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct NodeRow<'a> {
-    node: u32,
-    cpus: &'a CpuSet,
-    has_memory: Option<bool>,
-    distances: &'a [u32],
-}
-
-impl<'a> From<&'a Node> for NodeRow<'a> {
-    fn from(node: &'a Node) -> NodeRow<'a> {
-        NodeRow {
-            node: node.id,
-            cpus: &node.cpus,
-            has_memory: node.has_memory,
-            distances: &node.distances,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct CacheRow<'a> {
-    level: u32,
-    kind: &'static str,
-    size_bytes: Option<u64>,
-    cpus: &'a CpuSet,
-}
-
-impl<'a> From<&'a Cache> for CacheRow<'a> {
-    fn from(cache: &'a Cache) -> CacheRow<'a> {
-        let kind = match cache.kind {
-            CacheKind::Data => "data",
-            CacheKind::Instruction => "instruction",
-            CacheKind::Unified => "unified",
-        };
-        CacheRow {
-            level: cache.level,
-            kind,
-            size_bytes: cache.size_bytes,
-            cpus: &cache.shared_by,
-        }
-    }
-}
-
-#[derive(Serialize)]
 struct IsolationRow<'a, P: Serialize> {
-    boot_isolated: &'a Option<CpuSet>,
-    nohz_full: &'a Option<CpuSet>,
-    rcu_nocbs: &'a Option<CpuSet>,
-    irqaffinity: &'a Option<CpuSet>,
-    default_smp_affinity: &'a Option<CpuSet>,
-    workqueue_cpumask: &'a Option<CpuSet>,
-    cpuset_isolated: &'a Option<CpuSet>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kept_free: &'a Option<CpuSet>,
+    #[serde(flatten)]
+    isolation: &'a Isolation,
     partitions: P,
 }
 
@@ -279,12 +166,6 @@ struct CpusetRow<'a> {
     mount: &'a str,
     read_only: bool,
     sets: usize,
-}
-
-#[derive(Serialize)]
-struct UnreadableRow<'a> {
-    path: &'a str,
-    why: &'a str,
 }
 
 #[derive(Serialize)]

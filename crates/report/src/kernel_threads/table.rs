@@ -6,6 +6,18 @@ use super::{KEEP, KernelThread, Moving};
 /// The cure of a rescuer, a thread of every workqueue with WQ_MEM_RECLAIM (`kworker/R-NAME` since 6.9).
 const RESCUER: &str = "its workqueue; quiet while memory is enough";
 
+const fn bound(pattern: &'static str, what: &'static str, cure: &'static str) -> KernelThread {
+    row(pattern, Bound, what, cure)
+}
+
+const fn free(pattern: &'static str, what: &'static str, cure: &'static str) -> KernelThread {
+    row(pattern, Free, what, cure)
+}
+
+const fn follows(pattern: &'static str, what: &'static str, cure: &'static str) -> KernelThread {
+    row(pattern, Follows, what, cure)
+}
+
 const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
     KernelThread {
         pattern,
@@ -16,6 +28,15 @@ const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'
     }
 }
 
+const fn rescuer(pattern: &'static str) -> KernelThread {
+    row(
+        pattern,
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    )
+}
+
 impl KernelThread {
     const fn only(self, only: &'static str) -> KernelThread {
         KernelThread { only, ..self }
@@ -24,455 +45,274 @@ impl KernelThread {
 
 /// The table. Special names precede general ones, because the first match wins.
 pub const KERNEL_THREADS: &[KernelThread] = &[
-    row(
+    bound(
         "migration/#",
-        Bound,
         "moves tasks off its CPU and stops it when asked (stop_machine)",
         "quiet unless tasks are moved or kernel code is patched",
     ),
-    row(
+    bound(
         "cpuhp/#",
-        Bound,
         "brings its CPU up and down",
         "sleeps until CPU hotplug",
     ),
-    row(
+    bound(
         "ksoftirqd/#",
-        Bound,
         "runs softirqs that are too many for the interrupt",
         "move the interrupts and timers that raise them",
     ),
-    row(
+    bound(
         "ktimers/#",
-        Bound,
         "runs timer softirqs (PREEMPT_RT)",
         "set no timers on this CPU; nohz_full",
     )
     .only("PREEMPT_RT, 6.1 and later"),
-    row(
+    bound(
         "ktimersoftd/#",
-        Bound,
         "runs timer softirqs (old -rt kernels)",
         "set no timers on this CPU; nohz_full",
     )
     .only("old PREEMPT_RT kernels"),
-    row(
+    bound(
         "posixcputmr/#",
-        Bound,
         "runs POSIX CPU timers (old -rt kernels)",
         "use no CPU-time timers here",
     )
     .only("old PREEMPT_RT kernels"),
-    row(
+    bound(
         "irq_work/#",
-        Bound,
         "runs work that the kernel put off (PREEMPT_RT)",
         "no perf and BPF users on this CPU",
     )
     .only("PREEMPT_RT"),
-    row(
+    bound(
         "backlog_napi/#",
-        Bound,
         "takes packets that arrive on or are steered to its CPU",
         "move network interrupts and steering",
     )
     .only("PREEMPT_RT or thread_backlog_napi, 6.10 and later"),
-    row(
+    bound(
         "idle_inject/#",
-        Bound,
         "forces idle time when the machine is too hot",
         "better cooling",
     )
     .only("CONFIG_IDLE_INJECT"),
-    row(
+    bound(
         "rcuc/#",
-        Bound,
         "runs RCU callbacks of its CPU",
         "boot with rcu_nocbs=CPUS",
     )
     .only("threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0, or CONFIG_RCU_BOOST on some kernels"),
-    row(
+    free(
         "rcub/#",
-        Free,
         "boosts tasks that hold back RCU on the CPUs of one RCU node, whose number it has",
         "quiet unless readers are preempted for long",
     )
     .only("CONFIG_RCU_BOOST, as PREEMPT_RT kernels have it"),
-    row(
+    free(
         "rcuop/#",
-        Free,
         "runs RCU callbacks for a CPU that has offloaded them",
         KEEP,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
-    row(
+    free(
         "rcuos/#",
-        Free,
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
         KEEP,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
-    row(
+    free(
         "rcuob/#",
-        Free,
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
         KEEP,
     )
     .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
-    row(
-        "rcuog/#",
-        Free,
-        "waits for RCU for a group of offloaded CPUs",
-        KEEP,
-    )
-    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
-    row(
+    free("rcuog/#", "waits for RCU for a group of offloaded CPUs", KEEP)
+        .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
+    free(
         "rcu_exp_par_gp_kthread_worker/#",
-        Free,
         "expedites RCU for a group of CPUs",
         KEEP,
     ),
-    row(
+    free(
         "rcu_*",
-        Free,
         "waits for RCU grace periods and cleans up after them",
         KEEP,
     ),
-    row(
+    follows(
         "kworker/u*",
-        Follows,
         "runs work that may run anywhere",
         "/sys/devices/virtual/workqueue/cpumask",
     ),
-    row(
+    follows(
         "kworker/R-*",
-        Follows,
         "helps a workqueue out when memory is short",
         "its workqueue; quiet while memory is enough",
     ),
-    row(
+    bound(
         "kworker/#:#H*",
-        Bound,
         "runs urgent work that was queued on its CPU",
         "find who queues it; no disk I/O from this CPU",
     ),
-    row(
+    bound(
         "kworker/#:*",
-        Bound,
         "runs work that was queued on its CPU",
         "find who queues it: vm.stat_interval, no file I/O from this CPU",
     ),
-    row(
+    follows(
         "kworker/*",
-        Follows,
         "runs work of the kernel",
         "/sys/devices/virtual/workqueue/cpumask",
     ),
-    row(
+    follows(
         "irq/#-*",
-        Follows,
         "handles an interrupt in a thread",
         "the interrupt: /proc/irq/N/smp_affinity_list",
     ),
-    row(
+    free(
         "kthreadd",
-        Free,
         "starts every other kernel thread, which inherit where it may run",
         KEEP,
     ),
-    row(
+    free(
         "kswapd*",
-        Free,
         "frees memory of its node when it gets scarce",
         "keep enough memory free",
     ),
-    row(
+    free(
         "kcompactd*",
-        Free,
         "moves memory of its node together",
         "vm.compaction_proactiveness=0",
     ),
-    row(
+    free(
         "khugepaged",
-        Free,
         "merges small pages into huge ones",
         "/sys/kernel/mm/transparent_hugepage/enabled madvise or never",
     ),
-    row("ksmd", Free, "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
-    row(
-        "kdamon*",
-        Free,
-        "watches how memory is used",
-        "end the DAMON user",
-    ),
-    row("kauditd", Free, "hands audit records out", "fewer audit rules"),
-    row("khungtaskd", Free, "looks for tasks that hang", KEEP),
-    row(
+    free("ksmd", "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
+    free("kdamon*", "watches how memory is used", "end the DAMON user"),
+    free("kauditd", "hands audit records out", "fewer audit rules"),
+    free("khungtaskd", "looks for tasks that hang", KEEP),
+    bound(
         "watchdog/#",
-        Bound,
         "touches the lockup watchdog of its CPU (before 4.19)",
         "take the CPU out of kernel.watchdog_cpumask",
     )
     .only("a lockup watchdog, before 4.19"),
-    row("watchdogd", Free, "feeds the hardware watchdog", KEEP),
-    row(
+    free("watchdogd", "feeds the hardware watchdog", KEEP),
+    free(
         "oom_reaper",
-        Free,
         "takes back memory of killed tasks",
         "keep enough memory free",
     ),
-    row(
+    free(
         "kdevtmpfs",
-        Free,
         "makes device nodes",
         "quiet unless devices come and go",
     ),
-    row("jbd2/*", Free, "writes the journal of an ext4 file system", KEEP),
-    row(
+    free("jbd2/*", "writes the journal of an ext4 file system", KEEP),
+    free(
         "sugov:*",
-        Free,
         "sets the frequency for the schedutil governor",
         "governor performance",
     ),
-    row("napi/*", Free, "polls a network card", KEEP),
-    row("spi#", Free, "drives an SPI bus", KEEP),
-    row(
+    free("napi/*", "polls a network card", KEEP),
+    free("spi#", "drives an SPI bus", KEEP),
+    free(
         "scsi_*",
-        Free,
         "recovers a SCSI host from errors",
         "quiet without errors",
     ),
-    row("psimon", Free, "watches pressure for a task that asked", KEEP),
-    row("hwrng", Free, "reads the hardware random generator", KEEP),
-    row(
-        "pool_workqueue_*",
-        Free,
-        "takes apart workqueues that ended",
-        KEEP,
-    ),
-    row(
-        "xfsaild/*",
-        Free,
-        "writes metadata of an XFS file system back",
-        KEEP,
-    ),
-    row("xfs*", Follows, "helps a workqueue of XFS out", RESCUER),
-    row("btrfs-*", Free, "cleans and commits a btrfs file system", KEEP),
-    row("dmcrypt_write*", Free, "writes encrypted blocks", KEEP),
-    row("md#_*", Free, "keeps a software RAID in step", KEEP),
-    row("nfsd", Free, "serves NFS", KEEP),
-    row("lockd", Free, "keeps NFS locks", KEEP),
-    row("loop#", Free, "serves a loop device", KEEP),
-    row("usb-storage", Free, "drives a USB disk", KEEP),
-    row("mmcqd/#", Free, "drives an SD card (old kernels)", KEEP),
-    row("card#-crtc#", Free, "shows frames on a display", KEEP),
-    row(
+    free("psimon", "watches pressure for a task that asked", KEEP),
+    free("hwrng", "reads the hardware random generator", KEEP),
+    free("pool_workqueue_*", "takes apart workqueues that ended", KEEP),
+    free("xfsaild/*", "writes metadata of an XFS file system back", KEEP),
+    follows("xfs*", "helps a workqueue of XFS out", RESCUER),
+    free("btrfs-*", "cleans and commits a btrfs file system", KEEP),
+    free("dmcrypt_write*", "writes encrypted blocks", KEEP),
+    free("md#_*", "keeps a software RAID in step", KEEP),
+    free("nfsd", "serves NFS", KEEP),
+    free("lockd", "keeps NFS locks", KEEP),
+    free("loop#", "serves a loop device", KEEP),
+    free("usb-storage", "drives a USB disk", KEEP),
+    free("mmcqd/#", "drives an SD card (old kernels)", KEEP),
+    free("card#-crtc#", "shows frames on a display", KEEP),
+    free(
         "vhost-*",
-        Free,
         "moves packets or blocks of a virtual machine",
         "place it with the machine's emulator threads",
     ),
-    row(
+    free(
         "kvm-*",
-        Free,
         "serves a virtual machine",
         "place it with the machine's emulator threads",
     ),
-    row(
+    free(
         "iou-wrk-*",
-        Free,
         "does blocking work of a program's io_uring",
         "IORING_REGISTER_IOWQ_AFF in the program",
     ),
-    row(
+    free(
         "iou-sqp-*",
-        Free,
         "polls a program's io_uring",
         "IORING_SETUP_SQ_AFF in the program",
     ),
-    row("ksgxd", Free, "takes memory of enclaves back", KEEP),
-    row(
+    free("ksgxd", "takes memory of enclaves back", KEEP),
+    free(
         "hwlatd*",
-        Free,
         "looks for gaps that firmware makes, with interrupts off",
         "end the hwlat tracer",
     ),
-    row(
+    bound(
         "osnoise/#",
-        Bound,
         "measures noise on its CPU with the osnoise tracer",
         "end the tracer",
     ),
-    row(
+    bound(
         "timerlat/#",
-        Bound,
         "measures timer latency on its CPU with the tracer",
         "end the tracer",
     ),
-    row(
+    bound(
         "stopper/#",
-        Bound,
         "runs what other CPUs want to stop this one for",
         "quiet unless tasks are moved",
     ),
-    row("cryptomgr_*", Free, "tests an algorithm and ends", KEEP),
-    row("card*", Free, "serves a display or sound device", KEEP),
-    row(
-        "ext4-rsv-conver*",
-        Follows,
-        "helps a workqueue of ext4 out",
-        RESCUER,
-    ),
-    row(
-        "kblockd",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "kintegrityd",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "kthrotld",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "kstrp",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "netns",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "mm_percpu_wq",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "slub_flushwq",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "inet_frag_wq",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "writeback",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "blkcg_punt_bio",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "tpm_dev_wq",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "ata_sff",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "md",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "md_bitmap",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "edac-poller",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "devfreq_wq",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "cryptd",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "mld",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "ipv6_addrconf",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "zswap-shrink",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "acpi_thermal_pm",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row(
-        "events_*",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row("nvme-*", Follows, "helps a workqueue of NVMe out", RESCUER),
-    row(
+    free("cryptomgr_*", "tests an algorithm and ends", KEEP),
+    free("card*", "serves a display or sound device", KEEP),
+    follows("ext4-rsv-conver*", "helps a workqueue of ext4 out", RESCUER),
+    rescuer("kblockd"),
+    rescuer("kintegrityd"),
+    rescuer("kthrotld"),
+    rescuer("kstrp"),
+    rescuer("netns"),
+    rescuer("mm_percpu_wq"),
+    rescuer("slub_flushwq"),
+    rescuer("inet_frag_wq"),
+    rescuer("writeback"),
+    rescuer("blkcg_punt_bio"),
+    rescuer("tpm_dev_wq"),
+    rescuer("ata_sff"),
+    rescuer("md"),
+    rescuer("md_bitmap"),
+    rescuer("edac-poller"),
+    rescuer("devfreq_wq"),
+    rescuer("cryptd"),
+    rescuer("mld"),
+    rescuer("ipv6_addrconf"),
+    rescuer("zswap-shrink"),
+    rescuer("acpi_thermal_pm"),
+    rescuer("events_*"),
+    follows("nvme-*", "helps a workqueue of NVMe out", RESCUER),
+    free(
         "pr/*",
-        Free,
         "writes the kernel's messages to a console",
         "fewer messages: /proc/sys/kernel/printk",
     ),
-    row(
+    free(
         "kprobe-optimizer",
-        Free,
         "turns probes into jumps, for which all CPUs stop a moment",
         "set no kprobes while the CPU works",
     ),
-    row(
-        "quota_events_un*",
-        Follows,
-        "helps a workqueue out when memory is short",
-        RESCUER,
-    ),
-    row("swapper/#", Bound, "is the idle task", "none is needed"),
+    rescuer("quota_events_un*"),
+    bound("swapper/#", "is the idle task", "none is needed"),
 ];

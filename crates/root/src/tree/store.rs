@@ -34,19 +34,9 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Bytes so far.
-    pub(crate) fn len(&self) -> u64 {
-        self.filed + self.memory.len() as u64
-    }
-
-    /// Adds bytes at the end.
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.memory.extend_from_slice(bytes);
-        self.grown()
-    }
-
-    /// Appends the content of a stream, at most `size` bytes, and returns how many there were.
-    pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<u64> {
+    /// Appends the content of a stream, at most `size` bytes.
+    pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<Span> {
+        let start = self.filed + self.memory.len() as u64;
         let mut left = size;
         while left > 0 {
             let before = self.memory.len();
@@ -62,7 +52,10 @@ impl Store {
             }
             self.grown()?;
         }
-        Ok(size - left)
+        Ok(Span {
+            start: u32::try_from(start).map_err(Error::other)?,
+            len: u32::try_from(size - left).map_err(Error::other)?,
+        })
     }
 
     fn grown(&mut self) -> Result<()> {
@@ -174,13 +167,18 @@ mod tests {
         (place % 251) as u8
     }
 
+    fn append(store: &mut Store, mut bytes: &[u8]) {
+        let size = bytes.len() as u64;
+        assert_eq!(u64::from(store.append_from(&mut bytes, size).unwrap().len), size);
+    }
+
     fn filled(mut store: Store, bytes: usize) -> Store {
         let content: Vec<u8> = (0..bytes).map(byte).collect();
-        content
-            .chunks(70_001)
-            .for_each(|part| store.append(part).unwrap());
-        assert_eq!(store.len(), bytes as u64);
+        for part in content.chunks(70_001) {
+            append(&mut store, part);
+        }
         store.finish().unwrap();
+        assert_eq!(store.filed + store.memory.len() as u64, bytes as u64);
         store
     }
 
@@ -232,11 +230,11 @@ mod tests {
         check(&filled(none, bytes), bytes);
         // The file exists but cannot be written: it is open for reading only.
         let mut full = Store::default();
-        full.append(&(0..100).map(byte).collect::<Vec<u8>>()).unwrap();
+        append(&mut full, &(0..100).map(byte).collect::<Vec<u8>>());
         full.file = Some(File::open("/dev/null").unwrap());
         let mut store = full;
         let rest: Vec<u8> = (100..bytes).map(byte).collect();
-        rest.chunks(70_001).for_each(|part| store.append(part).unwrap());
+        rest.chunks(70_001).for_each(|part| append(&mut store, part));
         store.finish().unwrap();
         assert!(store.file.is_none());
         check(&store, bytes);
@@ -257,11 +255,11 @@ mod tests {
         };
         let content: Vec<u8> = (0..bytes).map(byte).collect();
         let (first, rest) = content.split_at(2 * PIECE);
-        store.append(first).unwrap();
+        append(&mut store, first);
         assert_eq!(store.filed, 2 * PIECE as u64);
         // From here on it can only be read.
         store.file = Some(File::open(&path).unwrap());
-        store.append(rest).unwrap();
+        append(&mut store, rest);
         store.finish().unwrap();
         assert!(store.file.is_none() && store.filed == 0);
         check(&store, bytes);

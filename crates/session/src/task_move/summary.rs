@@ -7,7 +7,7 @@ use root::Status;
 use serde::Serialize;
 
 /// The outcome for a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// It was moved.
@@ -17,13 +17,14 @@ pub enum Fate {
     /// It was not moved, or not as requested.
     Left,
     /// It ended.
+    #[default]
     Gone,
     /// A dry run would move it.
     Would,
 }
 
 /// One thread.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Default)]
 pub struct MovedTask {
     /// Its process.
     pub pid: u32,
@@ -65,17 +66,13 @@ impl MovedTask {
             pid: task.pid,
             tid: task.key.tid,
             comm: task.comm.clone(),
-            user: None,
             fate,
             from,
-            to: None,
             cpus_before,
-            cpus_after: None,
             policy: Some(task.policy),
             priority: task.rt_priority,
             nice: task.nice,
-            reason: None,
-            errno: None,
+            ..MovedTask::default()
         }
     }
 
@@ -86,17 +83,9 @@ impl MovedTask {
             pid: state.key.tid,
             tid: state.key.tid,
             comm: state.comm.clone(),
-            user: None,
-            fate: Fate::Gone,
             from: state.cgroup.clone(),
-            to: None,
             cpus_before: Some(state.mask.clone()),
-            cpus_after: None,
-            policy: None,
-            priority: 0,
-            nice: 0,
-            reason: None,
-            errno: None,
+            ..MovedTask::default()
         }
     }
 

@@ -42,7 +42,7 @@ pub struct Matrix {
 }
 
 /// The comparisons for one knob, by isolation name: without it, with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LevelQuestion {
     /// Its name.
     pub knob: String,
@@ -90,18 +90,13 @@ pub fn matrix(
     let mut questions = vec![LevelQuestion {
         knob: "cpuset_partition".to_owned(),
         alone: Some(["none".to_owned(), bare.clone()]),
-        in_plan: None,
-        needs: Vec::new(),
-        along: Vec::new(),
+        ..LevelQuestion::default()
     }];
     for knob in &candidates.asked {
         let one = BTreeSet::from([knob.clone()]);
         let mut asks = LevelQuestion {
             knob: knob.clone(),
-            alone: None,
-            in_plan: None,
-            needs: Vec::new(),
-            along: Vec::new(),
+            ..LevelQuestion::default()
         };
         if effective(&one)? == one {
             let only = made.level(&format!("only_{knob}"), &one);

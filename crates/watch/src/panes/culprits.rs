@@ -5,7 +5,7 @@ use crate::rates::short;
 use crate::row::{Row, Tone, name, piece};
 use crate::{Now, Thread, View};
 use machine::CpuSet;
-use observe::{CLASSES, Class, Counted};
+use observe::Counted;
 use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
@@ -51,7 +51,7 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row
             let culprit = found
                 .entry(format!("{kind}{}", line.name))
                 .or_insert_with(|| Culprit {
-                    class: class_name(line.class),
+                    class: line.class.row().name,
                     who: who(line, kind),
                     count: 0,
                     cpus: CpuSet::new(),
@@ -115,9 +115,4 @@ fn threads(now: &Now, scope: &CpuSet, found: &mut BTreeMap<String, Culprit>) {
         };
         found.insert(format!("thread {}", one.tid), culprit);
     }
-}
-
-fn class_name(class: Class) -> &'static str {
-    let row = CLASSES.iter().find(|row| row.class == class);
-    row.map_or("other", |row| row.name)
 }

@@ -50,7 +50,7 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, _: usize) -> Vec<Row<'a>
         on || thread
             .allowed
             .as_ref()
-            .is_some_and(|allowed| is_for(allowed, &scope))
+            .is_some_and(|allowed| !allowed.is_empty() && allowed.is_subset(&scope))
     };
     let mut found: Vec<(&Thread, Option<Ran>)> = now
         .scene
@@ -71,10 +71,6 @@ fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, _: usize) -> Vec<Row<'a>
         .into_iter()
         .map(|(thread, one)| row(now, thread, one))
         .collect()
-}
-
-fn is_for(allowed: &CpuSet, scope: &CpuSet) -> bool {
-    !allowed.is_empty() && allowed.is_subset(scope)
 }
 
 fn row<'a>(now: &'a Now<'a>, thread: &'a Thread, ran: Option<Ran>) -> Row<'a> {

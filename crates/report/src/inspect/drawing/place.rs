@@ -5,7 +5,7 @@ use machine::{Cpu, CpuSet, Machine};
 use std::collections::BTreeMap;
 
 /// The location of a line. `None` is unknown.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Place {
     pub(super) package: Option<i64>,
     pub(super) node: Option<u32>,
@@ -36,12 +36,7 @@ pub(super) fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> L
 
 pub(super) fn full_place(cpu: &Cpu) -> Place {
     if !cpu.online && cpu.package.is_none() {
-        return Place {
-            package: None,
-            node: None,
-            die: None,
-            llc: None,
-        };
+        return Place::default();
     }
     // A private cache per core would put every core on a line of its own.
     let own = |llc: &CpuSet| {
