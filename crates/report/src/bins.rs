@@ -57,8 +57,7 @@ pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin>
 
 /// Upper bound of a step: 10^(step / per_decade), from 1 ns.
 fn bound(step: u32, per_decade: u32) -> u64 {
-    let bound = 10_f64.powf(f64::from(step) / f64::from(per_decade)).round() as u64;
-    bound
+    10_f64.powf(f64::from(step) / f64::from(per_decade)).round() as u64
 }
 
 #[cfg(test)]
