@@ -5,6 +5,7 @@ use crate::support::{none, top};
 /// Documents for contributors.
 const DOCUMENTS: &[&str] = &[
     "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
     "docs/contributing/testing.md",
     "docs/contributing/fuzzing.md",
     "docs/contributing/knobs.md",
