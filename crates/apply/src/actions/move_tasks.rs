@@ -56,6 +56,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
         if let Some(crowd) = &batch.crowd {
             move_crowd(stage, crowd, &target, &mut done)?;
         }
+        done.last = batch.crowd.map(|crowd| crowd.tids).unwrap_or_default();
         stage.did(done.seq, Outcome::Done, After::Tasks { masks })?;
     }
     if let Some(left) = left {
@@ -90,6 +91,8 @@ struct Tally {
     bound: BTreeSet<u32>,
     /// Threads that have to be recorded with their mask, although they are not pinned.
     single: BTreeSet<u32>,
+    /// The unpinned tasks of the last pass, by number. One that is still there is exiting, or was moved back: it is read.
+    last: Vec<u32>,
 }
 
 /// Number of refused tasks to name; the rest is only counted.
@@ -163,7 +166,8 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
         if done.refused.contains_key(&tid) || done.bound.contains(&tid) {
             continue;
         }
-        if together && tid != KTHREADD && !done.single.contains(&tid) {
+        let is_new = !done.single.contains(&tid) && done.last.binary_search(&tid).is_err();
+        if together && tid != KTHREADD && is_new {
             match glance.mask(tid) {
                 None => {
                     unsettled = true;

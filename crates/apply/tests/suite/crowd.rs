@@ -102,3 +102,30 @@ fn a_mask_that_is_the_former_one_again_is_nobodys_pin() {
         });
     }
 }
+
+/// The kernel accepts the number of a task that exits and does not move it. A large process exits for longer than all passes take.
+#[test]
+fn a_task_that_exits_is_no_fork_storm() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        for task in kernel
+            .tasks
+            .borrow_mut()
+            .iter_mut()
+            .filter(|task| task.tid == 100)
+        {
+            task.flags |= machine::Task::PF_EXITING;
+        }
+        kernel.render();
+        let intent = Intent::new(PartitionName::default(), CpuSet::range(3, 3), Profile::Minimal);
+        let applied = isolate_as(&kernel, &disk, &intent, || {}).unwrap();
+        let ids: Vec<&str> = applied
+            .findings
+            .iter()
+            .map(|finding| finding.id.as_str())
+            .collect();
+        assert!(!ids.contains(&"fork-storm"), "{rules:?}: {:?}", applied.findings);
+        assert_eq!(mask_of(&kernel, 1), "0-2", "{rules:?}: the others moved");
+    }
+}

@@ -328,7 +328,8 @@ move_all() {
                     close(file)
                     sub(/^.*\) /, "", stat)
                     split(stat, field, " ")
-                    if (stat == "" || (tid in refused) || int(field[7] / 67108864) % 2) continue
+                    # PF_NO_SETAFFINITY; PF_EXITING: the kernel takes its number and does not move it.
+                    if (stat == "" || (tid in refused) || int(field[7] / 67108864) % 2 || int(field[7] / 4) % 2) continue
                     if (who != "user" || int(field[7] / 2097152) % 2 == 0) print tid
                 }
             }' "$state/refused" >"$state/batch"
