@@ -7,6 +7,7 @@ use apply::{Captured, Host, Journal, JournalState, Layer, Standing};
 use machine::Machine;
 use plan::Intent;
 use root::state::StateDir;
+use std::sync::Arc;
 
 impl Session {
     /// The active partitions, as far as this user can see: only root can read the journal. None on a captured machine.
@@ -21,10 +22,14 @@ impl Session {
         self.layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
     }
 
-    /// The active partitions and their deviations. `None` if unknown: the journal cannot be read, or was not captured with
-    /// the machine.
+    /// The active partitions and their deviations, as the first call since [`Session::refresh`] found them. `None` if unknown:
+    /// the journal cannot be read, or was not captured with the machine.
     #[must_use]
-    pub fn standing(&self, machine: &Machine) -> Option<Vec<Standing>> {
+    pub fn standing(&self, machine: &Machine) -> Option<Arc<[Standing]>> {
+        self.standing_with(|| self.read_standing(machine))
+    }
+
+    fn read_standing(&self, machine: &Machine) -> Option<Vec<Standing>> {
         let boot_id = machine.kernel.boot_id.as_deref();
         let Some(live) = self.live_root() else {
             let captured = Captured(self.root());

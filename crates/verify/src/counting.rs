@@ -103,7 +103,9 @@ pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, C
         after: residents(session, cpus),
     };
     let nobody = || {
-        Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned())
+        Busy::Idle(
+            "no program runs there; `quietcore boot check` looks with a busy loop of its own".to_owned(),
+        )
     };
     let window = residents.window(&seen, cpus, &nobody);
     (

@@ -95,11 +95,11 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
         let (level, message) = match intention.unseen.is_empty() {
             true => (
                 Level::Error,
-                "nobody isolates a CPU here, so there is nothing to check",
+                "no CPU is isolated here, so there is nothing to check",
             ),
             false => (
                 Level::Warning,
-                "nobody is seen to isolate a CPU here, and not everything could be seen",
+                "no isolated CPU was found here, and not everything could be seen",
             ),
         };
         found.push(
@@ -179,8 +179,9 @@ pub fn cases_from(
     let in_force: Vec<Intent> = match root.origin() {
         Origin::Live => session.in_force(),
         Origin::Captured => {
-            let standing = session.standing(machine).unwrap_or_default();
-            standing.into_iter().map(|one| one.intent).collect()
+            let standing = session.standing(machine);
+            let standing = standing.as_deref().unwrap_or_default();
+            standing.iter().map(|one| one.intent.clone()).collect()
         }
     };
     let case = |wish: &Wish| {

@@ -37,7 +37,7 @@ pub enum Declarations<'a> {
 pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<Intention, Failure> {
     let known = session.standing(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
-    let standing = known.unwrap_or_default();
+    let standing = known.as_deref().unwrap_or_default();
     let some = |source, wishes: Vec<Wish>| {
         (!wishes.is_empty()).then(|| Intention {
             source,
@@ -49,13 +49,13 @@ pub fn find(session: &Session, machine: &Machine, asked: &CheckScope) -> Result<
         let cpus = existing_cpus(expression, machine)?;
         return Ok(Intention {
             source: Source::CommandLine,
-            wishes: named(&cpus, asked.profile, machine, &standing),
+            wishes: named(&cpus, asked.profile, machine, standing),
             unseen,
         });
     }
     if let Some(found) = some(
         Source::Declared,
-        of_file(session, machine, &standing, asked.declarations)?,
+        of_file(session, machine, standing, asked.declarations)?,
     ) {
         return Ok(found);
     }

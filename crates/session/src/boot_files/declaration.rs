@@ -143,10 +143,11 @@ pub fn asked(
 
 /// The active partitions and their deviations; `None` if the journal cannot be read.
 pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
-    let all = session.standing(machine)?.into_iter().map(|one| InForce {
+    let standing = session.standing(machine)?;
+    let all = standing.iter().map(|one| InForce {
         name: one.intent.name.to_string(),
-        cpus: one.intent.cpus,
-        drift: one.drift.into_iter().map(|finding| finding.message).collect(),
+        cpus: one.intent.cpus.clone(),
+        drift: one.drift.iter().map(|finding| finding.message.clone()).collect(),
     });
     Some(all.collect())
 }
