@@ -208,3 +208,22 @@ fn settings_of_a_snapshot_are_those_of_the_machine() {
     assert!(now.len() > 20, "{now:?}");
     assert_eq!(names(&Root::open(&archive).unwrap()), now);
 }
+
+/// Reading one of the two while both detectors are off changes the state of the kernel.
+#[test]
+fn files_that_change_the_kernel_when_read_are_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let kernel = dir.path().join("proc/sys/kernel");
+    std::fs::create_dir_all(&kernel).unwrap();
+    std::fs::create_dir(dir.path().join("sys")).unwrap();
+    for name in ["watchdog", "soft_watchdog", "watchdog_thresh", "watchdog_cpumask"] {
+        std::fs::write(kernel.join(name), "1\n").unwrap();
+    }
+    let root = Root::open(dir.path()).unwrap();
+    let read: Vec<String> = settings::read(&root, std::iter::empty())
+        .values
+        .into_keys()
+        .collect();
+    let expected = ["watchdog_cpumask", "watchdog_thresh"].map(|name| format!("/proc/sys/kernel/{name}"));
+    assert_eq!(read, expected);
+}
