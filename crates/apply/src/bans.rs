@@ -179,21 +179,21 @@ pub(crate) fn drifted(
     let other = machine.irqbalance().filter(|_| !is_same);
     let why = match (is_same, other) {
         (false, None) => return None,
-        (false, Some(_)) => "; it was started anew since it was told".to_owned(),
+        (false, Some(_)) => "; it restarted since it was notified".to_owned(),
         (true, _) => {
             let setup = setup(system, daemon).ok()?;
             let list = in_force(records, daemon, &setup);
             if cpus.is_subset(&list) {
                 return None;
             }
-            format!("; it bans `{list}` now, because somebody else told it so")
+            format!("; it bans `{list}` now, because another program set it")
         }
     };
     let pid = other.map_or(daemon.tid, |other| other.pid);
     let mut finding = plan::knobs::irqbalance_advice(machine, cpus, pid, &why);
     "drift".clone_into(&mut finding.id);
     finding.fix = format!(
-        "`quietcore undo` and `quietcore apply` tell it again; for good: {}",
+        "`quietcore undo` and `quietcore apply` notify it again; for good: {}",
         finding.fix
     );
     Some(finding)

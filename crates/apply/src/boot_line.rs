@@ -81,7 +81,7 @@ pub fn carry_out(
                 .as_ref()
         {
             return Err(ApplyError::Unable {
-                why: format!("{} was changed by somebody else in this very moment", edit.path),
+                why: format!("{} was changed by another program at this moment", edit.path),
                 next: "try again".to_owned(),
             });
         }
@@ -218,7 +218,7 @@ fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<
         if !is(&edit.after) && !torn {
             finished
                 .left
-                .push(format!("{}: somebody changed it since", edit.path));
+                .push(format!("{}: another program changed it since", edit.path));
             continue;
         }
         put(

@@ -222,8 +222,8 @@ fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
 fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: OpenResize) -> ApplyError {
     let Failure { change, error } = failure;
     let undone = match undo_open(system, journal, Which::Last, Force::No, "rollback", resize) {
-        Ok(undone) if undone.equal() => "everything that was done before it has been taken back".to_owned(),
-        Ok(undone) => format!("taken back, except: {}", undone.remains().join("; ")),
+        Ok(undone) if undone.equal() => "everything that was done before it has been undone".to_owned(),
+        Ok(undone) => format!("undone, except: {}", undone.remains().join("; ")),
         Err(error) => format!("taking it back failed ({error}); run `quietcore undo`"),
     };
     let Some(change) = change else {

@@ -192,7 +192,7 @@ impl ApplyError {
             }
             ApplyError::Unfinished { .. } => "an unfinished change is in force".to_owned(),
             ApplyError::Resizing { name, cpus, .. } => {
-                format!("making partition {name} anew with CPU {cpus} did not finish")
+                format!("recreating partition {name} with CPU {cpus} did not finish")
             }
             ApplyError::Busy { .. } => "another quietcore is changing this machine".to_owned(),
             ApplyError::RolledBack { change, why, .. } => format!("{change}: {why}"),
@@ -213,11 +213,11 @@ impl ApplyError {
             ApplyError::Root(error) => Failure::from(error).why,
             ApplyError::Exists { .. } => "it was not made by quietcore, so it is left alone".to_owned(),
             ApplyError::OtherIntent { since, .. } => {
-                format!("it was applied at {since}, and a name stands for one partition")
+                format!("it was applied at {since}, and a name is for one partition")
             }
             ApplyError::Taken { since, .. } => format!("it was applied at {since}"),
             ApplyError::NoPartition { in_force, .. } => format!("in force: {in_force}"),
-            ApplyError::Within { .. } => "an apply is taken back as a whole or not at all".to_owned(),
+            ApplyError::Within { .. } => "an apply is undone completely or not at all".to_owned(),
             ApplyError::Unfinished { pid, since } => {
                 format!("process {pid} was stopped in the middle of `apply` at {since}")
             }

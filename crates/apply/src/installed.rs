@@ -152,7 +152,7 @@ pub fn remove_some(
             });
             removed.placed.extend(kept);
         } else if now != after && force == Force::No {
-            let drift = format!("{path}: somebody changed it since it was installed");
+            let drift = format!("{path}: another program changed it since it was installed");
             removed.drift.push(drift);
             continue;
         } else if now != after && force == Force::Keep {

@@ -71,7 +71,7 @@ impl ledger::InTracefs for Hold {
             if !ledger::remove_unless_busy(system, take_out)? {
                 is_over = false;
                 left.push(format!(
-                    "{}: somebody traces it, so it stays until then",
+                    "{}: another program traces it, so it stays until that ends",
                     Tracefs::shown(&format!("events/{group}/{event}"))
                 ));
             }

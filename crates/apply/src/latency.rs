@@ -151,7 +151,7 @@ fn release(
                 system.write(&path, &wanted)?;
             } else {
                 left.push(format!(
-                    "{path}: `{now}` now, by somebody else; before it was `{former}`"
+                    "{path}: `{now}` now, set by another program; before it was `{former}`"
                 ));
             }
         }

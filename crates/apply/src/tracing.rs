@@ -119,7 +119,7 @@ impl ledger::InTracefs for Hold {
             let is_there = system.root().kind(&dir)?.is_some();
             if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
                 left.push(format!(
-                    "{}: somebody reads it, so it stays until then",
+                    "{}: another program reads it, so it stays until that ends",
                     Tracefs::shown(&path)
                 ));
                 return Ok(false);
@@ -137,7 +137,7 @@ impl ledger::InTracefs for Hold {
                 system.write(&file, &shared.former)?;
             } else if !is_as_written(&shared.file, &now, &shared.former) {
                 left.push(format!(
-                    "{}: `{now}` now, by somebody else; before it was `{}`",
+                    "{}: `{now}` now, set by another program; before it was `{}`",
                     Tracefs::shown(&shared.file),
                     shared.former
                 ));

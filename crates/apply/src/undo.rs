@@ -235,7 +235,7 @@ fn finish_resize(
     undone.was_in_force = true;
     undone.taken.push(open.name.clone());
     undone.notes.push(format!(
-        "making partition {} anew with CPU {} had been stopped in the middle; this is the state before the partition",
+        "recreating partition {} with CPU {} had been stopped in the middle; this is the state before the partition",
         open.name, open.cpus
     ));
     let half = journal

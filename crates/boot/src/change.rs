@@ -298,7 +298,7 @@ fn undo_file(tree: &dyn Tree, file: &OurFile, slots: &[Slot], work: &mut Work) -
     };
     if let Some(changed) = changed {
         work.left
-            .push(format!("{}: somebody {changed} it since", file.path));
+            .push(format!("{}: another program {changed} it since", file.path));
         return Ok(());
     }
     let mut texts = Vec::new();

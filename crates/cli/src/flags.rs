@@ -1,9 +1,12 @@
-//! The flags of every command, and the screen that they select.
+//! The flags of every command, the screen that they select, and options that several commands share.
 
 use clap::{Args, ValueEnum};
 use report::Style;
+use session::comm_pattern::Pin;
+use session::policy::{self, Policy};
 use std::io::IsTerminal;
 use terminal::{Form, Screen, StandardError, Volume};
+use tracing::ipi_senders::Kprobes;
 
 /// Flags of every verb.
 #[derive(Args, Clone, Debug)]
@@ -59,4 +62,41 @@ impl Flags {
             &StandardError::Normal
         }
     }
+}
+
+/// Whether kprobes may be made.
+#[derive(Args)]
+#[group(skip)]
+pub struct KprobesArgs {
+    /// On a kernel without events for the sending of interrupts (before 6.4), do not put kprobes at the functions that send
+    /// them: the senders of interrupts are then not reported
+    #[arg(long)]
+    no_kprobes: bool,
+}
+
+impl KprobesArgs {
+    /// The choice.
+    pub fn kprobes(&self) -> Kprobes {
+        match self.no_kprobes {
+            true => Kprobes::Forbidden,
+            false => Kprobes::Allowed,
+        }
+    }
+}
+
+/// How a program or a task is placed inside the partition.
+#[derive(Args, Clone, Debug)]
+pub struct PlacementArgs {
+    /// CPUs of the partition to use; all of them without it
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<String>,
+    /// Policy: other, batch, idle, fifo:80, rr:50, deadline:100us/500us/1ms (runtime, deadline, period)
+    #[arg(long, value_name = "POLICY", value_parser = policy::parse)]
+    pub policy: Option<Policy>,
+    /// Nice value, from -20 (takes most) to 19
+    #[arg(long, value_name = "N", value_parser = policy::parse_nice, allow_hyphen_values = true)]
+    pub nice: Option<i32>,
+    /// Pin threads with such names: 'io*=2'; may be given several times, the first that matches counts
+    #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
+    pub pin: Vec<Pin>,
 }

@@ -120,7 +120,7 @@ impl Wanted {
             return match named {
                 None => Ok(None),
                 Some(_) => Err(Failure::usage(
-                    "the file says what is wanted",
+                    "the file has the intended isolation",
                     "--config was given together with a partition in words",
                     "leave one of them out, or add the partition to the file with --save",
                 )),

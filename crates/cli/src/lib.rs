@@ -6,18 +6,17 @@ pub mod allocator;
 mod flags;
 mod foreign;
 mod intent;
-mod kprobes_args;
-mod placement;
 mod plans;
 mod progress_bar;
 mod reading;
-mod status;
 mod verbs;
 
 use clap::Parser;
 use experiment::first_process;
+use root::Status;
 use session::Session;
 use std::ffi::OsString;
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 use terminal::{Form, StandardError};
 
@@ -39,7 +38,7 @@ struct Cli {
 /// Runs the program with the arguments of this process.
 pub fn main() -> std::process::ExitCode {
     allocator::survives_forks();
-    status::report_panics();
+    report_panics();
     if first_process::is_init_of_a_guest() {
         return first_process::run(&StandardError::Normal).into();
     }
@@ -63,4 +62,18 @@ pub fn main() -> std::process::ExitCode {
 /// Where a parallel command writes: to standard error if standard output carries our JSON.
 fn command_output(form: Form) -> Option<BorrowedFd<'static>> {
     (form == Form::Json).then(rustix::stdio::stderr)
+}
+
+/// A panic is a bug of ours: prints a plain message and exits with its status.
+fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let mut err = std::io::stderr();
+        // Without standard error, the message cannot be reported anywhere.
+        let _ = writeln!(
+            err,
+            "error: this is a bug in quietcore\n  why: {panic}\n next: please report it; `quietcore undo` restores \
+             the machine"
+        );
+        std::process::exit(i32::from(Status::Bug.code()));
+    }));
 }

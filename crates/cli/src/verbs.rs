@@ -42,7 +42,7 @@ verbs! {
     plan => Plan,
     /// Measure wake-up latency, or noise
     measure => Measure,
-    /// Hold what is wanted against what is: every layer, with evidence and fix; exit status for scripts
+    /// Compare the intended with the actual isolation: every layer, with evidence and fix; exit status for scripts
     check => Check,
     /// Watch it live, full screen: who interrupts which CPU, and what check finds; records and plays recordings
     watch => Watch,
@@ -64,7 +64,7 @@ verbs! {
     boot => Boot,
     /// Keep what was applied with a time limit
     confirm => Confirm,
-    /// Take back what was applied, exactly
+    /// Undo exactly what was applied
     undo => Undo,
     /// Show what was done on this boot
     history => History,

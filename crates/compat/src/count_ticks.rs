@@ -235,7 +235,7 @@ fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64
     let seen = activity(before, after);
     let of = |cpu: machine::CpuId| {
         let row = seen.cpus.iter().find(|row| row.cpu == cpu);
-        let row = row.ok_or_else(|| format!("CPU {} was offline meanwhile", cpu.0))?;
+        let row = row.ok_or_else(|| format!("CPU {} was offline in between", cpu.0))?;
         let ticks = row
             .ticks
             .ok_or("no row of /proc/interrupts counts the ticks of this machine")?;
@@ -246,7 +246,7 @@ fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64
 
 /// Reads and removes the counters that `--start` saved.
 fn started(session: &Session) -> Result<Sample, String> {
-    let nothing = || "no count was begun on this boot: call it with --start first".to_owned();
+    let nothing = || "no count was started on this boot: call it with --start first".to_owned();
     let state = session.state().map_err(|error| in_a_line(error.into()))?;
     let state = state.ok_or_else(nothing)?;
     let kept = state.read(STARTED).map_err(|error| in_a_line(error.into()))?;
@@ -335,7 +335,7 @@ mod tests {
         let third = CpuSet::range(2, 2);
         assert_eq!(
             ticks(&before, &after, &third),
-            Err("CPU 2 was offline meanwhile".to_owned())
+            Err("CPU 2 was offline in between".to_owned())
         );
     }
 }

@@ -152,7 +152,7 @@ impl<'s> Daemon<'s> {
     fn opening(&self, looked: &Observation) -> String {
         let cpus = looked.intention.cpus();
         format!(
-            "process {} watches CPU {} (said by {}); it runs on CPU {}; told by {}",
+            "process {} watches CPU {} (said by {}); it runs on CPU {}; sources: {}",
             std::process::id(),
             if cpus.is_empty() {
                 "none".to_owned()

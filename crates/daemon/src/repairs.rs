@@ -32,7 +32,7 @@ impl Repairing {
                 RepairDecision::NoMore => {
                     let line = Line::about(now_s, "not_repaired", &kept(one));
                     lines.push(Line {
-                        message: "it was repaired five times within ten minutes: somebody sets it again, and is left alone"
+                        message: "it was repaired five times within ten minutes: another program sets it again, so it is left alone"
                             .to_owned(),
                         ..line
                     });

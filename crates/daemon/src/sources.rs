@@ -100,7 +100,7 @@ impl Sources {
         let wrong = self.shown().into_iter().filter(|(_, why)| !why.is_empty());
         wrong
             .map(|(name, why)| {
-                format!("{name}: {why}; the rounds stand in, so this is found later and nobody is named")
+                format!("{name}: {why}; the rounds replace it, so changes are found later and without their author")
             })
             .collect()
     }

@@ -201,7 +201,7 @@ impl ProveRun<'_> {
                 true => Err(Failure::new(
                     Status::Conflict,
                     format!("partition {} is in force already", intent.name),
-                    "prove would have to take back what was applied before",
+                    "prove would have to undo what was applied before",
                     "run `quietcore undo` first, or use another machine",
                 )),
             }
@@ -288,7 +288,7 @@ fn conclude(story: &mut Story, interrupted: bool) {
     }
     let back = match &story.restored {
         None => "Nothing was changed.".to_owned(),
-        Some(restored) if restored.equal => "Everything was taken back; the machine is as before.".to_owned(),
+        Some(restored) if restored.equal => "Everything was undone; the machine is as before.".to_owned(),
         Some(restored) => format!(
             "NOT everything is as before: {}.",
             restored.differences.join("; ")

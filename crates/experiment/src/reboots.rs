@@ -316,7 +316,7 @@ fn absolute(out: &Path) -> Result<String, Failure> {
     let text = path.and_then(|path| path.to_str().map(str::to_owned));
     text.ok_or_else(|| {
         Failure::usage(
-            "the directory has no path that can be noted",
+            "the directory has no path that can be recorded",
             "it is not UTF-8, or this directory is gone",
             "name another one with --out",
         )

@@ -160,7 +160,7 @@ fn conclude(
         }
         Ok(BoardEnd::Stopped(StudyState::Runs)) => {
             session.note(&format!(
-                "interrupted, but {} could not be told: the study goes on there; the same command picks it up\n",
+                "interrupted, but {} could not be reached: the study continues there; the same command picks it up\n",
                 board.host()
             ));
             Ok(Status::Failed)

@@ -125,9 +125,7 @@ pub fn undo_leftover(session: &Session) -> Result<Option<String>, Failure> {
         return Ok(None);
     }
     undo(&session.lock()?, &mut |_| {})?;
-    Ok(Some(
-        "what a study that was killed had left in force is taken back\n".to_owned(),
-    ))
+    Ok(Some("what a killed study had left active is undone\n".to_owned()))
 }
 
 /// Makes one run. `None` if it was stopped.
@@ -254,8 +252,8 @@ fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), Failure> {
         Some(knob) => Err(Failure::new(
             Status::Conflict,
             format!("{} would not be what its name says", cell.name),
-            format!("{knob} is as it would be set: somebody else has changed it since this study began"),
-            "give it its former value and run the same command again, or begin anew with another --out",
+            format!("{knob} is as it would be set: another program has changed it since this study started"),
+            "give it its former value and run the same command again, or start again with another --out",
         )),
     }
 }
@@ -268,7 +266,7 @@ fn undo(changing: &ChangeLock, report: &mut dyn FnMut(&str)) -> Result<(), Failu
         true => Ok(()),
         false => Err(Failure::new(
             Status::Conflict,
-            "not everything could be taken back",
+            "not everything could be undone",
             undone.failed.join("; "),
             "look at what is named above, then `quietcore undo`; results that are there stay",
         )),

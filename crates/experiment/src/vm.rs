@@ -2,7 +2,6 @@
 //! machine is not changed.
 
 mod accelerator;
-mod archive;
 mod bench;
 mod guest_session;
 mod guests;

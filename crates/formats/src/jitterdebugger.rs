@@ -91,7 +91,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         return Err(ReadError::Nothing("no CPU"));
     }
     recording.note_overflows();
-    let message = "jitterdebugger does not say how many wake-ups were due";
+    let message = "jitterdebugger does not report how many wake-ups were expected";
     recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
     Ok(recording)
 }
@@ -158,7 +158,7 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if recording.series.is_empty() {
         return Err(ReadError::Nothing("no sample"));
     }
-    let message = "jitterdebugger does not say how many wake-ups were due";
+    let message = "jitterdebugger does not report how many wake-ups were expected";
     recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
     Ok(recording)
 }

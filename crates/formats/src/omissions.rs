@@ -17,7 +17,7 @@ pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
     if holds == Holds::Samples {
         let has = |basis| all().filter(written).any(|series| series.by(basis).is_some());
         for (basis, what) in [
-            (Basis::Schedule, "how late all wake-ups were that were due"),
+            (Basis::Schedule, "how late all expected wake-ups were"),
             (Basis::Period, "the jitter of the period"),
             (Basis::Early, "how early wake-ups were"),
         ] {
@@ -40,7 +40,7 @@ pub fn omissions(format: &Format, recording: &Recording) -> Option<String> {
         parts.push("where and how it was measured");
     }
     if recording.own.as_ref().is_some_and(|own| own.activity.is_some()) {
-        parts.push("what the kernel counted meanwhile");
+        parts.push("what the kernel counted during the measurement");
     }
     let last = parts.pop()?;
     let list = match parts.is_empty() {

@@ -33,13 +33,13 @@ const FAMILIES: [Family; 5] = [
         kind: Kind::Latency,
         basis: Basis::Schedule,
         name: "quietcore_wakeup_due_latency_seconds",
-        help: "How late every wake-up was that was due: missed ones as late as they would have been.",
+        help: "How late every expected wake-up was: missed ones as late as they would have been.",
     },
     Family {
         kind: Kind::Latency,
         basis: Basis::Period,
         name: "quietcore_wakeup_period_error_seconds",
-        help: "How far the distance of two wake-ups was from the one they were due at.",
+        help: "How far the distance of two wake-ups was from the expected one.",
     },
     Family {
         kind: Kind::Latency,
@@ -86,7 +86,7 @@ pub fn histograms(text: &mut Exposition, recording: &Recording) {
         (
             Kind::Latency,
             "quietcore_wakeups_missed",
-            "Wake-ups that were due while the thread was late for an earlier one.",
+            "Wake-ups that were expected while the thread was late for an earlier one.",
         ),
         (
             Kind::Noise,

@@ -211,7 +211,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         return (Outcome::NotShown, why);
     }
     if possibly.saturating_add(missed) > allowed {
-        let why = format!("{missed} wake-ups were missed, and nobody knows how late they would have been");
+        let why = format!("{missed} wake-ups were missed, and how late they would have been is unknown");
         return (Outcome::NotShown, why);
     }
     (

@@ -208,7 +208,7 @@ impl Table {
             recording.note(Level::Info, "width_not_stated", "buckets", message);
         }
         if kind == Kind::Latency {
-            let message = "the tracer leaves out the activations that were due while it was late, and counts none of them";
+            let message = "the tracer leaves out the activations that were expected while it was late, and counts none of them";
             recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
         }
         Ok(recording)

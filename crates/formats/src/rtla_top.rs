@@ -296,7 +296,7 @@ fn notes(recording: &mut Recording, table: Table, stopped: Option<String>) {
             let message =
                 "the count is of timer interrupts: how many wake-ups of threads were measured is not stated";
             recording.note(Level::Info, "count_of_interrupts", "samples", message);
-            let message = "the tracer leaves out the activations that were due while it was late, and counts none of them";
+            let message = "the tracer leaves out the activations that were expected while it was late, and counts none of them";
             recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
         }
         Table::Osnoise | Table::Hwnoise => {

@@ -72,8 +72,8 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         return Err(ReadError::Nothing("neither a row nor a summary"));
     }
     recording.note_overflows();
-    let message = "systress leaves out the wake-ups that were due while it was late, and counts none of them; its period \
-         starts anew at each wake-up, so it drifts";
+    let message = "systress leaves out the wake-ups that were expected while it was late, and counts none of them; its period \
+         starts again at each wake-up, so it drifts";
     recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
     let message = "mean, median and deviation in the file are cut to whole microseconds";
     recording.note(Level::Info, "mean_truncated", "mean", message);

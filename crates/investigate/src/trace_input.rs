@@ -21,8 +21,8 @@ const UNPACKED_RATIO: u64 = 1_000;
 const RATIO_COUNTS_FROM: u64 = 64 << 20;
 
 /// The message when the file is truncated while it is read.
-const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until whoever \
-    writes it is done, then give the whole file\n";
+const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until its \
+    writer is done, then give the whole file\n";
 
 /// The format of a file, detected by its first bytes.
 pub enum Trace {

@@ -333,7 +333,7 @@ mod tests {
                 .filter(|format| is(&format!("{}/{}", format.system, format.name), event));
             assert!(
                 found.any(|format| reader.understands(format.id)),
-                "{event} is traced and nobody reads it"
+                "{event} is traced and no program reads it"
             );
         }
     }

@@ -167,7 +167,7 @@ impl Writer<'_> {
         let read = self.root.bytes_at_most(path, MAX_FILE, &mut self.content);
         let is_secret = read.is_ok_and(|there| there && files::is_secret(&self.content));
         if is_secret {
-            let why = "it tells of a password, and every byte of it counts";
+            let why = "it mentions a password, and every byte of it counts";
             self.summary.unreadable.push((path.to_owned(), why.to_owned()));
         }
         is_secret

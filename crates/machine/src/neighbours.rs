@@ -63,7 +63,7 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
         && let Some(value) = isolated_cores_text(text).filter(|value| !value.is_empty())
     {
         let why = format!(
-            "isolated_cores={value} is no list of CPUs that is understood here, so nobody knows what TuneD isolates"
+            "isolated_cores={value} cannot be parsed as a list of CPUs, so what TuneD isolates is unknown"
         );
         reader.note(path, &why);
     }

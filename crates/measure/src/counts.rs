@@ -93,7 +93,7 @@ fn count(row: &Row, result: &ThreadResult, limits: &Limits, looks: Option<[&Look
         Way::Grown(_) => at_both(|before, after| {
             after
                 .checked_sub(before)
-                .ok_or_else(|| "the counter was set back meanwhile".to_owned())
+                .ok_or_else(|| "the counter was reset during the measurement".to_owned())
         }),
         Way::Seen(_) => at_both(|before, after| Ok(before + after)),
         Way::Found(find) => find(result, limits),

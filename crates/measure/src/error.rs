@@ -189,7 +189,7 @@ impl MeasureError {
                 os_text(*errno)
             ),
             MeasureError::Stuck { cpus } => format!(
-                "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile"
+                "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU during that time"
             ),
             MeasureError::Starved {
                 cpus,
@@ -228,7 +228,7 @@ impl MeasureError {
             MeasureError::Deadline { next, .. } => next,
             MeasureError::IdleStates { .. } => "run as root; `--idle leave` measures without the request",
             MeasureError::Stuck { .. } => {
-                "look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
+                "look whether its cgroup is frozen or at its limit of memory, and whether it was stopped"
             }
             MeasureError::Starved { .. } | MeasureError::Unaccounted { .. } => WHO_HAS_IT,
             MeasureError::Sampler { .. } => "try again, and report it if it happens again",

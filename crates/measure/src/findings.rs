@@ -39,7 +39,7 @@ pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option
             Level::Info,
             "interrupted",
             "measurement",
-            format!("Somebody stopped it after {}.", Nanos(after)),
+            format!("It was stopped after {}.", Nanos(after)),
             "",
         )),
         (Moment::End, None) => None,
@@ -205,7 +205,10 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
         Level::Info,
         "idle_states_not_held",
         root::latency::DEVICE,
-        format!("CPUs may enter deep idle states meanwhile: {}.", os_text(errno)),
+        format!(
+            "CPUs may enter deep idle states during the measurement: {}.",
+            os_text(errno)
+        ),
         "run as root; a kernel or container without this device has no such request",
     ))
 }

@@ -104,14 +104,14 @@ pub const CLASSES: &[ClassRow] = &[
     row(
         Class::Tick,
         "timer tick",
-        "The CPU's own timer fired: the scheduler's tick, or a timer that somebody set on this CPU.",
+        "The CPU's own timer fired: the scheduler's tick, or a timer that a program set on this CPU.",
         "The CPU is not in nohz_full, has more than one runnable task, or a timer, RCU or perf needs its tick.",
         "boot with nohz_full=CPUS, keep one task per CPU, and pin no timers there",
     ),
     row(
         Class::Reschedule,
         "rescheduling IPI",
-        "Another CPU told this one to look at its run queue again.",
+        "Another CPU asked this one to look at its run queue again.",
         "A task here was woken or given work from another CPU.",
         "fewer wake-ups across CPUs: move the tasks that wake this one, or let it poll",
     ),
@@ -188,7 +188,7 @@ pub const CLASSES: &[ClassRow] = &[
     row(
         Class::Hypervisor,
         "hypervisor callback",
-        "The hypervisor told its guest something.",
+        "The hypervisor sent its guest a message.",
         "Paravirtual events: asynchronous page faults, messages, timers.",
         "give the guest memory that is not swapped and a physical CPU of its own",
     ),
@@ -265,7 +265,7 @@ pub const CLASSES: &[ClassRow] = &[
     row(
         Class::Work,
         "workqueue work",
-        "A kworker ran a function that somebody queued.",
+        "A kworker ran a queued function.",
         "A driver or file system queued it on this CPU, or the unbound workers may run here.",
         "write the housekeeping CPUs to /sys/devices/virtual/workqueue/cpumask; move who queues it",
     ),

@@ -102,12 +102,12 @@ pub const COUNTERS: &[Counter] = &[
         Place::Interrupts,
         "ERR",
         Spurious,
-        "interrupts that nobody took or that failed; one number for all CPUs",
+        "interrupts that no handler took or that failed; one number for all CPUs",
     ),
     arm(
         "Err",
         Spurious,
-        "interrupts that nobody took; one number for all CPUs",
+        "interrupts that no handler took; one number for all CPUs",
     ),
     x86(
         "MIS",

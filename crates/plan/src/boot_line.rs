@@ -242,7 +242,7 @@ fn conflicts(scene: &Scene, line: &str, facts: &Facts) -> Vec<Finding> {
         .map(|finding| Finding {
             id: "boot-line-conflict".to_owned(),
             level: Level::Warning,
-            message: format!("the present boot line stands in the way: {}", finding.message),
+            message: format!("the present boot line prevents it: {}", finding.message),
             ..finding
         })
         .collect()

@@ -102,7 +102,7 @@ fn change(path: &str, after: &str, undo: &str, action: Action) -> Change {
         kind: ChangeKind::Runtime,
         before: None,
         after: after.to_owned(),
-        why: "somebody asked for just this".to_owned(),
+        why: "it was requested explicitly".to_owned(),
         undo: undo.to_owned(),
         action,
     }

@@ -19,7 +19,6 @@
 
 mod edit;
 mod parse;
-mod place;
 mod watching;
 mod webhook;
 

@@ -41,7 +41,7 @@ macro_rules! table {
 /// Findings of plans: ids and meanings.
 const FINDINGS: &[(&str, &str)] = table! {
     "knob-absent" =>
-        "a knob that was asked for by name does not exist on this machine, so nothing is changed there",
+        "an explicitly requested knob does not exist on this machine, so nothing is changed there",
     "owner-inside-only" =>
         "on cgroup v2 the owner of a partition cannot bring in tasks that run elsewhere, because that takes write permission above both",
     "owner-ancestor" =>
@@ -79,7 +79,7 @@ const FINDINGS: &[(&str, &str)] = table! {
     "containers-to-come" =>
         "on cgroup v1 a container runtime without a cpuset of its own cannot start anything beside the partition",
     "foreign-cpuset" =>
-        "a cpuset of somebody else has no other CPU than the isolated ones: an error where it is known whose it is, else it is left alone",
+        "a cpuset of another program has no other CPU than the isolated ones: an error where its owner is known, else it is left alone",
     "irq-per-cpu" =>
         "each CPU has its own interrupt of this number (a timer, an IPI), so it cannot be brought to others",
     "irq-managed" =>
@@ -136,7 +136,7 @@ const ENACTED: &[(&str, &str)] = table! {
     "refused" =>
         "the kernel refused a write that the rest can do without; what it would have changed is as before. EIO means \
          that it refuses this to every program: there is nothing to repair",
-    "drift" => "somebody changed what quietcore had set; it is left alone until it is forced or kept",
+    "drift" => "another program changed what quietcore had set; it is left alone until it is forced or kept",
 };
 
 /// Findings of `prove`.
@@ -153,17 +153,17 @@ const CHECKED: &[(&str, &str)] = table! {
     "mask-placed-threads" =>
         "kernel threads that are bound to no CPU may run on the isolated ones, and cannot be moved one by one: the mask of unbound workqueues places kworker/u*",
     "nothing-isolated" =>
-        "nobody isolates a CPU here: no partition is declared or in force, and no boot parameter asks for it",
+        "no CPU is isolated here: no partition is declared or active, and no boot parameter requests it",
     "partition-missing" =>
         "CPUs that should be isolated are not: their partition is not in force, or its cgroup is gone",
     "partition-invalid" =>
         "the partition's cgroup is there and the kernel does not treat it as a partition, so its CPUs are shared",
     "partition-differs" => "a file of the partition's cpusets holds another value than it was made with",
     "cpuset-overlaps" =>
-        "a cpuset of somebody else was given isolated CPUs, which joins them to its scheduling domain or makes the partition invalid",
+        "a cpuset of another program was given isolated CPUs, which joins them to its scheduling domain or makes the partition invalid",
     "still-balanced" =>
         "the scheduler still moves tasks onto CPUs that the boot line isolates in another way",
-    "plan-refused" => "what is wanted cannot be met on the machine as it is now",
+    "plan-refused" => "the intended isolation is not possible on the machine as it is now",
     "task-here" => "a task that could be moved may run on isolated CPUs",
     "task-pinned-here" =>
         "a task is pinned to CPUs that the boot line isolates, as programs are that shall run there",
@@ -173,7 +173,7 @@ const CHECKED: &[(&str, &str)] = table! {
     "irq-refused" => "the kernel refused to move an interrupt when the partition was applied",
     "irq-lingers" => "an interrupt was sent away and leaves when it fires next",
     "knob-lost" =>
-        "a file that the profile sets holds another value: somebody changed it, or something new came that has it unset",
+        "a file that the profile sets has another value: a program changed it, or a new device has it unset",
     "knob-refused" => "the kernel refused a value of the profile when the partition was applied",
     "boot-parameter-broken" => "a parameter on the running boot line does not do what it asks for",
     "boot-parameter-unseen" => "whether a parameter on the running boot line works could not be seen",
@@ -187,7 +187,7 @@ const CHECKED: &[(&str, &str)] = table! {
     "frequency-changed" => "an isolated CPU changed its frequency while it was looked at",
     "throttled" => "the core of an isolated CPU was slowed down for heat",
     "not-counted" => "what this kernel does not count on isolated CPUs, so that nothing is known of it",
-    "steal" => "the hypervisor ran something else on the host's CPU meanwhile",
+    "steal" => "the hypervisor ran something else on the host's CPU",
 };
 
 /// Findings of comparing two readings of a machine.

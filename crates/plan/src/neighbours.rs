@@ -109,7 +109,7 @@ fn to_come(scene: &Scene) -> Option<Finding> {
         _ => "container",
     };
     let message = format!(
-        "{} runs (process {}) and has no cpuset {group} yet: the first {what} that it starts while the partition stands \
+        "{} runs (process {}) and has no cpuset {group} yet: the first {what} that it starts while the partition exists \
          asks for all CPUs, and the kernel refuses that (EINVAL)",
         daemon.comm, daemon.pid
     );

@@ -56,7 +56,7 @@ pub(crate) fn plan_knobs(scene: &Scene, plan: &mut Plan) {
 /// A user who explicitly requested a knob must learn that it does not exist.
 fn absent(knob: &Knob) -> Finding {
     let files = knob.files.join(", ");
-    let message = format!("it was asked for by name, and this machine shows no {files}");
+    let message = format!("it was explicitly requested, and this machine shows no {files}");
     let since = match knob.since {
         "" => String::new(),
         since => format!("since {since}; "),

@@ -19,7 +19,7 @@ use measure::Environment;
 
 const STYLE: &str = include_str!("blame_page/blame_page.css");
 /// Keyboard access to the marks of the drawings.
-const SCRIPT: &str = include_str!("blame_page/told.js");
+const SCRIPT: &str = include_str!("blame_page/readout.js");
 
 /// Number of table rows; the JSON contains all.
 const ROWS: usize = 24;
@@ -117,7 +117,7 @@ fn gaps(cpu: &CpuAnswer) -> Markup {
             h2 { "The longest gaps" } "\n"
             p.note { (safe(&note(cpu))) } "\n"
             p.note {
-                "Threads below, what interrupts them above. A name stands where it fits; every piece tells its own under the "
+                "Threads below, what interrupts them above. A name is shown where it fits; every piece shows its own under the "
                 "pointer" span.keys hidden { " or by the arrow keys" } ", and the buttons magnify."
             } "\n"
             @for (place, story) in longest_of(cpu, DRAWN).iter().enumerate() { (drawing::gap(cpu, story, place)) }

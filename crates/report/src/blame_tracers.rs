@@ -86,17 +86,17 @@ pub(crate) fn way(functions: &[String]) -> String {
 #[must_use]
 pub fn functions_note(told: &FunctionsReport) -> String {
     if let Some(why) = &told.why {
-        return format!("functions are not told: {why}");
+        return format!("functions are not reported: {why}");
     }
     let lost = match told.lost {
         0 => String::new(),
         lost => format!(
-            "\n  {lost} records of functions did not fit into its buffers{}, and their time is not told: more with --buffer",
+            "\n  {lost} records of functions did not fit into its buffers{}, and their time is not reported: more with --buffer",
             lost_of(told)
         ),
     };
     format!(
-        "function_graph was on meanwhile: every function of the kernel took longer, on all CPUs, and so did gaps; without \
+        "function_graph was on during the measurement: every function of the kernel took longer, on all CPUs, and so did gaps; without \
          --functions they are shorter{lost}"
     )
 }
@@ -133,8 +133,8 @@ fn hwlat_line(told: &HwlatReport, of: &HwlatCpu) -> String {
     };
     let (time, threshold) = (Nanos(told.duration_ns), Nanos(told.threshold_ns));
     let nmis = match of.nmis {
-        0 => "no NMI came meanwhile",
-        _ => "NMIs came meanwhile and may have had some of it",
+        0 => "no NMI arrived during that time",
+        _ => "NMIs arrived during that time and may have had some of it",
     };
     match of.samples {
         0 => format!(

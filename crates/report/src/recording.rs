@@ -80,11 +80,11 @@ fn reading(recording: &Recording) -> String {
     for (basis, what) in [
         (
             Basis::Schedule,
-            "`due` is every wake-up that was due, missed ones as late as they would have been. ",
+            "`due` is every expected wake-up, missed ones as late as they would have been. ",
         ),
         (
             Basis::Period,
-            "`period` is how far two wake-ups were from the distance that they were due at. ",
+            "`period` is how far the distance of two wake-ups was from the expected one. ",
         ),
         (
             Basis::Early,
@@ -225,7 +225,7 @@ fn details(recording: &Recording, series: &Series) -> Option<String> {
     }
     parts.push(match (series.kind, series.missed) {
         (_, Some(missed)) if series.basis == Basis::Schedule && missed > 0 => {
-            format!("of {} nobody knows how late they were", grouped(missed))
+            format!("of {} it is unknown how late they were", grouped(missed))
         }
         _ if series.basis != Basis::Samples => String::new(),
         (Kind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),

@@ -72,7 +72,7 @@ fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, Failure
         ("", Some(_)) => 0,
         ("", None) => {
             return Err(Failure::usage(
-                format!("`{}` names nobody", report::safe(text)),
+                format!("`{}` names no user or group", report::safe(text)),
                 "--owner takes USER, USER:GROUP or :GROUP",
                 "name who may put tasks into the partition",
             ));

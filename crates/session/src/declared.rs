@@ -48,7 +48,7 @@ pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFi
 /// A file that cannot be read or is not a regular file, and one that users other than root may write.
 pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
     let root = session.root();
-    let next = "look at what stands at this path: a file that root can read, or nothing at all";
+    let next = "look at this path: it needs a file that root can read, or nothing at all";
     let mut bytes = Vec::new();
     let there = root
         .bytes_at_most(PATH, MOST_BYTES, &mut bytes)

@@ -305,7 +305,7 @@ pub fn refused(
         ),
         libc::EOPNOTSUPP => both(
             "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks cannot become threaded",
-            "make the partition anew with its programs inside: quietcore apply --resize --threaded --cpus LIST",
+            "recreate the partition with its programs inside: quietcore apply --resize --threaded --cpus LIST",
         ),
         _ => (error, "look at the cgroup named above".to_owned()),
     }

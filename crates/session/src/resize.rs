@@ -61,7 +61,7 @@ pub fn make_room(
     if undone.is_open(Force::No) {
         return Err(Failure::new(
             Status::Conflict,
-            format!("partition {name} cannot be taken back to be made anew"),
+            format!("partition {name} cannot be undone to be recreated"),
             undone.remains().join("; "),
             "see `quietcore undo --force` and `undo --keep`, then apply again",
         ));

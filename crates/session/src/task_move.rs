@@ -324,7 +324,7 @@ impl Mover<'_> {
                 .as_ref()
                 .map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
             return Some(format!(
-                "the kernel has bound this thread of its own to {cpus}; nobody can move it"
+                "the kernel has bound this thread of its own to {cpus}; it cannot be moved"
             ));
         }
         if one.whole || self.partition.version == Version::V1 {
@@ -419,7 +419,7 @@ impl Mover<'_> {
             }
             (other, _) => {
                 line.fate = Fate::Left;
-                line.reason = Some(format!("somebody else moved it at once: {}", other.text()));
+                line.reason = Some(format!("another program moved it at once: {}", other.text()));
             }
         }
         self.lines.push(line);

@@ -151,7 +151,7 @@ fn named_isolation(
     let profile = match named.profile {
         // Boot words may be meant alone or beside a partition; there is no obvious default.
         None if !boot.is_empty() => {
-            let what = format!("`{name}` has `boot`, and does not say which partition stands beside it");
+            let what = format!("`{name}` has `boot`, and does not say which partition is beside it");
             let next = "write profile = \"none\" for the boot line alone, else minimal, balanced or strict";
             return Err(StudyError::new(line, what, next));
         }

@@ -249,18 +249,18 @@ impl SendersReport {
                 let missed = match self.probes.iter().filter_map(|probe| probe.missed).sum::<u64>() {
                     0 => String::new(),
                     missed => format!(
-                        "\n  {missed} calls of these functions are lost, because the CPU was in another kprobe just then: who sent \
-                         those interrupts is not told"
+                        "\n  {missed} calls of these functions are lost, because the CPU was in another kprobe just then: the \
+                         senders of those interrupts are not reported"
                     ),
                 };
                 format!(
-                    "this kernel has no events for who interrupts other CPUs: kprobes stood at {} meanwhile, and are gone again \
+                    "this kernel has no events for the senders of interrupts: kprobes at {} replaced them, and are removed again \
                      (--no-kprobes does without){refused}{missed}\n",
                     functions.join(", ")
                 )
             }
             ReportedBy::Nobody => format!(
-                "who interrupts other CPUs is not told: {}\n",
+                "the senders of interrupts are not reported: {}\n",
                 self.why.as_deref().unwrap_or_default()
             ),
         }

@@ -17,7 +17,7 @@ pub fn refused(session: &Session, error: RootError) -> Failure {
         }
         Some(libc::EBUSY) => Failure {
             status: Status::Conflict,
-            next: "somebody else uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
+            next: "another program uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
             ..error.into()
         },
         Some(libc::ENOMEM) => Failure {

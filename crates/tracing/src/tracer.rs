@@ -53,7 +53,7 @@ pub fn begin<'s>(
             Status::Conflict,
             format!("--method {}", method.tracer()),
             format!(
-                "somebody has set {option} in {}",
+                "another program has set {option} in {}",
                 Tracefs::shown("osnoise/options")
             ),
             format!("echo DEFAULTS > {}", Tracefs::shown("osnoise/options")),

@@ -79,7 +79,7 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
     ("space, z", "freeze; a recording: hold and go on"),
     ("b", "who interrupts the chosen CPU (runs blame)"),
     ("f", "evidence and fix of the chosen finding"),
-    ("^L", "draw anew"),
+    ("^L", "redraw"),
     ("left, right", "recording: one moment back, forward"),
     ("[ ]", "recording: ten moments back, forward"),
     ("Home, End", "recording: first, last moment"),

@@ -73,7 +73,7 @@ fn finding(key: &str, now: &Now, width: usize) -> Vec<String> {
     }
     lines.extend(wrapped(
         &match seen.fix.as_str() {
-            "" => "fix: nothing is known that mends it".to_owned(),
+            "" => "fix: no repair is known".to_owned(),
             fix => format!("fix: {fix}"),
         },
         width,

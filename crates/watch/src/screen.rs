@@ -99,7 +99,7 @@ fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect
     let isolated = &now.scene.isolated;
     let open = &now.scene.not_isolated;
     let isolated = match (isolated.is_empty(), isolated.minus(open).is_empty()) {
-        (true, _) => "nobody isolates a CPU".to_owned(),
+        (true, _) => "no CPU is isolated".to_owned(),
         (false, true) => format!("CPU {isolated} is not isolated: {}", now.scene.verdict),
         (false, false) if open.is_empty() => format!("isolated {isolated}: {}", now.scene.verdict),
         (false, false) => format!(

@@ -20,7 +20,7 @@ pub(crate) fn enact(
             stage,
             daemon,
             cpus,
-            "; it was started anew, or ended, while this was planned",
+            "; it restarted or ended while this was planned",
         );
         return Ok(step(0, None, None, Outcome::Gone));
     }
@@ -57,7 +57,12 @@ pub(crate) fn enact(
 }
 
 fn refused(stage: &mut Stage, daemon: TaskKey, cpus: &CpuSet, seq: u64, error: &root::RootError) -> Step {
-    unable(stage, daemon, cpus, &format!("; it could not be told: {error}"));
+    unable(
+        stage,
+        daemon,
+        cpus,
+        &format!("; it could not be notified: {error}"),
+    );
     let outcome = Outcome::Refused(error.errno().unwrap_or(libc::EPROTO));
     step(seq, None, None, outcome)
 }

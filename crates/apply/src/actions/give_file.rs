@@ -33,9 +33,8 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
     if gift.undo == Undo::Restore && (now.uid, now.gid) != (0, 0) {
         return Err(ApplyError::Unable {
             why: format!("{path} belongs to {}:{} already", now.uid, now.gid),
-            next:
-                "one owner at a time: take back the partition that gave it away, or leave owner_ancestor out"
-                    .to_owned(),
+            next: "one owner at a time: undo the partition that gave it away, or leave owner_ancestor out"
+                .to_owned(),
         });
     }
     let seq = stage.will_value(change, before.clone())?;

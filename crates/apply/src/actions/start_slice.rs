@@ -135,7 +135,7 @@ pub(crate) fn control_of(path: &str) -> String {
 
 fn refused(unit: &str, error: &BusError) -> Finding {
     let message = format!(
-        "systemd could not be asked to start {unit} ({error}): the partition stands, and goes at the next \
+        "systemd could not be asked to start {unit} ({error}): the partition exists, but is lost at the next \
          `systemctl daemon-reload`, which installing a package may do"
     );
     let fix = match error {

@@ -29,7 +29,7 @@ pub(super) fn take_back(
     let daemon = *daemon;
     if !irqbalance::is_running(system.root(), daemon) {
         undone.notes.push(format!(
-            "the irqbalance that was told to ban CPU {cpus} (process {}) has ended, and its list with it; one that was \
+            "the irqbalance that was notified to ban CPU {cpus} (process {}) has ended, and its list with it; one that was \
              started since has its own",
             daemon.tid
         ));
@@ -64,7 +64,7 @@ pub(super) fn take_back(
         Ok(true) => step.entry(shown, Some(wanted.to_string()), Outcome::Done),
         Ok(false) => {
             undone.notes.push(format!(
-                "irqbalance (process {}) was told to ban CPU `{wanted}` again, and takes it at its next look, every {} s",
+                "irqbalance (process {}) was notified to ban CPU `{wanted}` again, and takes it at its next look, every {} s",
                 daemon.tid, setup.interval_s
             ));
             step.entry(shown, Some(wanted.to_string()), Outcome::Done)

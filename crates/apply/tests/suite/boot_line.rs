@@ -412,7 +412,7 @@ fn a_hand_edit_after_a_cut_is_named_and_stays() {
         .set_standing(path, &Standing::text("title mine\n", 0o644))
         .unwrap();
     let done = finish(&machine, &disk).unwrap().unwrap();
-    assert_eq!(done.left, [format!("{path}: somebody changed it since")]);
+    assert_eq!(done.left, [format!("{path}: another program changed it since")]);
     assert_eq!(
         machine.standing(path).unwrap(),
         Standing::text("title mine\n", 0o644)

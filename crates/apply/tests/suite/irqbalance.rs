@@ -201,7 +201,7 @@ fn started_anew_or_told_otherwise() {
     let again = isolate(&kernel, &disk, "rt", "3");
     let drift = again.findings.iter().find(|finding| finding.id == "drift");
     assert!(
-        drift.is_some_and(|drift| drift.message.contains("started anew")),
+        drift.is_some_and(|drift| drift.message.contains("it restarted")),
         "{again:?}"
     );
     let undone = take_back(&kernel, &disk, Which::All, Force::No);

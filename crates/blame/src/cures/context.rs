@@ -171,7 +171,7 @@ impl CureContext {
             Some(intent) if !intent.balances_inside() => self.once_more(
                 cpu,
                 "it idled when it left the scheduler's domains, so busy CPUs ask it to balance for them for as long as this \
-                 partition stands; making it anew keeps the CPU busy in that moment",
+                 partition exists; recreating it keeps the CPU busy at that moment",
             ),
             _ => self.isolate(cpu, why),
         }

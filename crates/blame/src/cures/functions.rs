@@ -40,7 +40,7 @@ const SLEEP: Remedy = Remedy::Asker("a timer runs on the CPU of the thread that 
 const PERF: Remedy =
     Remedy::Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
 const REGISTERS: Remedy = Remedy::Nothing(
-    "somebody reads registers of this CPU from another one (cpufreq, MSR, turbostat, monitoring); leave this CPU out there",
+    "a program reads registers of this CPU from another one (cpufreq, MSR, turbostat, monitoring); leave this CPU out there",
 );
 const PATCHING: Remedy = Remedy::Nothing(
     "the kernel's code is patched for all CPUs: tracing, static keys, modules or BPF are switched; do that before the work \
@@ -56,7 +56,7 @@ const CACHES: Remedy = Remedy::Nothing(
 );
 const GRACE: Remedy = Remedy::Knob(
     "rcu_normal",
-    "the sender asks for an expedited RCU grace period; ordinary ones interrupt nobody",
+    "the sender asks for an expedited RCU grace period; ordinary ones interrupt no CPU",
 );
 const REQUESTS: Remedy = Remedy::Asker("a thread of this CPU sent the disk request that is completed here");
 const PACKETS: Remedy = Remedy::Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
@@ -177,7 +177,7 @@ pub const FUNCTIONS: &[Function] = &[
     ),
     row(
         "retrigger_next_event",
-        Remedy::Nothing("somebody set the clock; let it be slewed instead"),
+        Remedy::Nothing("a program set the clock; let it be slewed instead"),
     ),
     row(
         "wake_up_klogd_work_func",

@@ -319,7 +319,7 @@ impl Case<'_> {
             return match back {
                 true => self.context.once_more(
                     self.cpu,
-                    &format!("{file} has this CPU again: somebody changed it (irqbalance?)"),
+                    &format!("{file} has this CPU again: another program changed it (irqbalance?)"),
                 ),
                 false => Cure::nothing(format!(
                     "{file} leaves this CPU out by now; the interrupt moves when it fires next"

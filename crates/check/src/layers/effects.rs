@@ -64,7 +64,7 @@ fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
     }
     Some(found.fix(format!(
         "SCHED: busy CPUs ask it to balance for them, because it idled when it left the scheduler's domains; `quietcore \
-         apply --resize {}` makes the partition anew and keeps it busy in that moment",
+         apply --resize {}` recreates the partition and keeps the CPU busy at that moment",
         case.wish.intent.arguments()
     )))
 }

@@ -55,7 +55,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
             if case.wish.means == Means::Partition && !case.wish.applied.contains(&change.id) =>
         {
             (
-                "it was started since and was told nothing".to_owned(),
+                "it started since then and was not notified".to_owned(),
                 change.after.clone(),
             )
         }

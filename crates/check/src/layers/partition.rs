@@ -28,7 +28,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     }
     if let Err(why) = &case.plan {
         let subject = case.wish.intent.cpus.to_string();
-        let message = format!("what is wanted cannot be met on this machine as it is: {why}");
+        let message = format!("the intended isolation is not possible on this machine as it is: {why}");
         found.push(CheckFinding::new(Level::Error, "plan-refused", subject, message));
     }
     match &case.wish.means {

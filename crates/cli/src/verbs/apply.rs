@@ -85,7 +85,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         true => Ok(()),
         false => Err(Failure::usage(
             "it takes no CPUs and no names",
-            "what comes back at boot stands in the file of declared partitions",
+            "what is applied at boot is in the file of declared partitions",
             "declare it there, for example with `quietcore apply --cpus LIST --save`",
         )),
     };
@@ -318,7 +318,7 @@ impl AppliedPartition {
         });
         match limit {
             Some(limit) => text.push_str(&format!(
-                "It is taken back in {} s unless `quietcore confirm` comes.\n",
+                "It is undone in {} s unless `quietcore confirm` is run.\n",
                 limit.as_secs()
             )),
             None => text.push_str(

@@ -5,7 +5,7 @@
 
 mod report_view;
 
-use crate::kprobes_args::KprobesArgs;
+use crate::flags::KprobesArgs;
 use crate::progress_bar::ProgressBar;
 use clap::ValueEnum;
 use investigate::{
@@ -93,7 +93,7 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum ClockWord {
-    /// `CLOCK_MONOTONIC_RAW`: nobody slews it (`trace_clock` has it since 4.2).
+    /// `CLOCK_MONOTONIC_RAW`: it is never slewed (`trace_clock` has it since 4.2).
     MonoRaw,
     /// `CLOCK_MONOTONIC`
     Mono,

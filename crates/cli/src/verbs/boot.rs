@@ -33,7 +33,7 @@ enum What {
     Trial(trial::Args),
     /// After a good boot of a trial: put its words on the default line
     Confirm(confirm::Args),
-    /// Take our words out: the former bytes where nobody else changed anything, else exactly our words
+    /// Take our words out: the former bytes where no other program changed anything, else exactly our words
     Clear(clear::Args),
     /// After the reboot: of each parameter whether it reached the kernel, was understood, and works
     Check(check::Args),

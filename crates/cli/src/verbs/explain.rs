@@ -233,7 +233,7 @@ fn refuse_long(line: &str) -> Result<(), Failure> {
     Err(Failure::usage(
         format!("this boot line has {} bytes", line.len()),
         format!("no kernel takes more than {MOST_LINE}"),
-        "give it as it stands in /proc/cmdline",
+        "give it as it is in /proc/cmdline",
     ))
 }
 

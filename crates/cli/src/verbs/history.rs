@@ -74,7 +74,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     }
     if let Some(open) = stopped {
         screen.text(&format!(
-            "Making partition {} anew with CPU {} did not finish: `quietcore undo` gives back the state before it.\n",
+            "Recreating partition {} with CPU {} did not finish: `quietcore undo` restores the state before it.\n",
             open.name, open.cpus
         ));
     }
@@ -96,7 +96,7 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
 fn summary(journal: usize, layer: &Layer, current: Option<JournalState>) -> Summary {
     let why = layer.undone_why.unwrap_or("undo");
     let state = match (layer.state, current) {
-        (LayerState::Gone, _) => format!("taken back ({why})"),
+        (LayerState::Gone, _) => format!("undone ({why})"),
         (_, Some(JournalState::Void)) => "of an earlier boot".to_owned(),
         (LayerState::InForce, Some(_)) => "in force".to_owned(),
         (LayerState::Applying | LayerState::Undoing, Some(_)) => {
@@ -150,7 +150,7 @@ fn text(journals: &[Summary]) -> String {
     let mut current = journals.iter().filter(|journal| journal.current);
     if let (Some(first), Some(_)) = (current.next(), current.next()) {
         text.push_str(&format!(
-            "`quietcore undo --to {}` takes back what was applied after {}.\n",
+            "`quietcore undo --to {}` undoes what was applied after {}.\n",
             first.end, first.partition
         ));
     }
@@ -186,7 +186,7 @@ mod tests {
         let shown = text(&[row("old", 1, false), row("one", 1, true), row("two", 75, true)]);
         let firsts: Vec<&str> = shown.lines().filter_map(|line| line.split(' ').next()).collect();
         assert_eq!(firsts, ["records", "-", "1-74", "75-148", "`quietcore"]);
-        assert!(shown.ends_with("`quietcore undo --to 74` takes back what was applied after one.\n"));
+        assert!(shown.ends_with("`quietcore undo --to 74` undoes what was applied after one.\n"));
         assert!(!text(&[row("old", 1, false), row("one", 1, true)]).contains("--to"));
     }
 

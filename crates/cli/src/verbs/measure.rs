@@ -110,7 +110,7 @@ struct Spinning {
     /// Write every gap with its time to this file while it runs, so that no run is too long for the memory
     ///
     /// One line per gap: its beginning on CLOCK_MONOTONIC, CPU, length, and whose doing it is where it is ours. What finds
-    /// no room on its way to the disk is counted, and told at the end of the file. `report` reads it back.
+    /// no room on its way to the disk is counted, and reported at the end of the file. `report` reads it back.
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
 //! `move`: moves running tasks into a partition, or back to their original cgroups.
 
-use crate::placement::PlacementArgs;
+use crate::flags::PlacementArgs;
 use machine::CpuSet;
 use plan::Finding;
 use root::{Failure, Status};

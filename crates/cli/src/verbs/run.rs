@@ -1,6 +1,6 @@
 //! `run`: starts a program in the partition.
 
-use crate::placement::PlacementArgs;
+use crate::flags::PlacementArgs;
 use root::{Failure, Status};
 use session::Session;
 use session::program_run::{RunOptions, run_program};

@@ -26,7 +26,7 @@ enum What {
     Report(report::Args),
     /// The longest time that a thread ran without an event of the kernel ("Max uninterrupted exec")
     LongestRun(longest_run::Args),
-    /// The longest times that threads waited for a CPU, and who had it meanwhile
+    /// The longest times that threads waited for a CPU, and which thread had it during that time
     MaxLatency(max_latency::Args),
 }
 

@@ -16,22 +16,22 @@ use terminal::Screen;
 /// Arguments of `undo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Take back this partition, and leave the others; without it, the last one applied
+    /// Undo this partition, and leave the others; without it, the last one applied
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     partition: Option<String>,
-    /// Take back everything, also what outlives a restart: unit, script, /etc/quietcore.toml, notes about boots
+    /// Undo everything, also what survives a restart: unit, script, /etc/quietcore.toml, records of boots
     #[arg(long)]
     all: bool,
-    /// Take back every apply after this record of `quietcore history`
+    /// Undo every apply after this record of `quietcore history`
     #[arg(long, value_name = "SEQ", conflicts_with_all = ["partition", "all"])]
     to: Option<u64>,
-    /// Take back what `apply --at-boot` brought into force
+    /// Undo what `apply --at-boot` applied
     #[arg(long, conflicts_with_all = ["partition", "all", "to"])]
     at_boot: bool,
-    /// Give the former state also to what somebody else changed since
+    /// Restore also what another program changed since
     #[arg(long, conflicts_with = "keep")]
     force: bool,
-    /// Leave what somebody else changed since alone for good, and close the journal
+    /// Leave what another program changed since as it is, and close the journal
     #[arg(long)]
     keep: bool,
 }
@@ -203,7 +203,7 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         let text = if notes.is_empty() {
-            "Nothing is in force; nothing to take back.\n".to_owned()
+            "Nothing is active; nothing to undo.\n".to_owned()
         } else {
             notes
         };
@@ -217,11 +217,11 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         text.push_str(&format!("left alone: {line}\n"));
     }
     for line in &undone.failed {
-        text.push_str(&format!("not taken back: {line}\n"));
+        text.push_str(&format!("not undone: {line}\n"));
     }
     if undone.equal() && !left.is_empty() {
         let (gone, left) = (undone.taken.join(", "), left.join(", "));
-        return text + &format!("Partition {gone} is taken back; still in force: {left}.\n");
+        return text + &format!("Partition {gone} is undone; still active: {left}.\n");
     }
     text.push_str(match (undone.equal(), undone.notes.is_empty()) {
         (true, true) => "Everything is as it was before.\n",

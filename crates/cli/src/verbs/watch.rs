@@ -106,7 +106,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
         return Err(Failure::usage(
             "a recording needs a file",
-            "`-` is the name of none, and a recording goes on until somebody ends it",
+            "`-` is the name of none, and a recording continues until it is ended",
             "name a file; `--record ./-` is one of that name",
         ));
     }

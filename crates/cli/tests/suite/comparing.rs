@@ -86,7 +86,7 @@ fn all_that_were_due_are_compared_where_both_tell_them() {
         assert_eq!(found(&one_raw, "CPU 3", "p99.9"), [("samples", 3_203)]);
         assert_eq!(found(&one_raw, "CPU 3 due", "p99.9"), []);
     }
-    assert!(text(&["compare", &a, &b]).contains("b.json, CPU 3 due: all wake-ups that were due, of both"));
+    assert!(text(&["compare", &a, &b]).contains("b.json, CPU 3 due: all expected wake-ups, of both"));
     let said = text(&["compare", &a, &raw]);
     assert!(said.contains("raw.json, CPU 3: the samples of both"), "{said}");
 }
@@ -106,7 +106,7 @@ fn a_rule_is_about_all_that_were_due_and_about_its_kind() {
         });
         each.collect::<Vec<String>>()
     };
-    // Of the samples one in a thousand may be late; of all that were due more were.
+    // Of the samples one in a thousand may be late; of all expected more were.
     assert_eq!(judged("latency p99.9 < 1ms", &a), ["CPU 3 due violated schedule"]);
     assert_eq!(judged("latency p99.9 < 1ms", &raw), ["CPU 3 not_shown samples"]);
     assert_eq!(judged("noise p99 < 1ms", &a), ["CPU 3 gaps held samples"]);
@@ -203,7 +203,7 @@ fn a_table_of_ours_is_compared_like_the_result_itself() {
     assert!(written.status.success());
     let errors = String::from_utf8(written.stderr).unwrap();
     assert!(
-        errors.contains("csv has no place for what the kernel counted meanwhile"),
+        errors.contains("csv has no place for what the kernel counted during the measurement"),
         "{errors}"
     );
     let all = compared(&[&a, table]);

@@ -290,7 +290,7 @@ fn the_variables_of_tuned() {
     captured.tuned("isolated_cores=1-9999999999\n");
     let output = captured.told(&["check"]);
     assert!(
-        output.contains("isolated_cores=1-9999999999 is no list of CPUs"),
+        output.contains("isolated_cores=1-9999999999 cannot be parsed as a list of CPUs"),
         "{output}"
     );
     captured.tuned("isolated_cores=99\n");

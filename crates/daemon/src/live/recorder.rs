@@ -45,7 +45,7 @@ impl MomentRecorder {
                 Status::Unable,
                 format!("{} ends here", report::safe(&self.path.display().to_string())),
                 error.to_string(),
-                "make room, or name another file; what stands there can be played",
+                "free some space, or name another file; what is in the file can be played",
             )
         })
     }

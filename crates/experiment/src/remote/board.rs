@@ -316,7 +316,7 @@ impl Board<'_> {
             return Err(Trouble::Failed(Failure::new(
                 Status::Unable,
                 format!("the study on {} is killed again and again", self.host()),
-                format!("{MOST_STARTS} times it was begun there, and no result came of it"),
+                format!("{MOST_STARTS} times it was started there, without a result"),
                 "look at that machine: its memory, its disk, its supply; the same command then goes on",
             )));
         }
@@ -376,7 +376,7 @@ impl Board<'_> {
         {
             "log in by hand once and look whether that is the machine that you mean; its key is then known"
         } else if why.contains("Permission denied") {
-            "nobody can be asked for a password here: give that machine a key of yours (ssh-copy-id), or name one with \
+            "no password can be entered here: give that machine a key of yours (ssh-copy-id), or name one with \
              --ssh 'ssh -i KEY'"
         } else {
             "try to log in by hand; options of ssh go into --ssh 'ssh -p PORT -i KEY'"

@@ -330,7 +330,7 @@ fn own_dir() -> Result<PathBuf, Failure> {
         Failure::usage(
             "this is no board of a study",
             why,
-            "boards are told by `quietcore study run FILE --out DIR --on HOST`",
+            "boards are started by `quietcore study run FILE --out DIR --on HOST`",
         )
     };
     let program = std::env::current_exe().map_err(|error| not_here(error.to_string()))?;

@@ -1,13 +1,14 @@
 //! Runs the guests one after another, each for the remaining runs of one boot in one repetition. Failed runs are tried once
 //! more; if they fail again, they are left for the next call, with the reason.
 
-use super::archive::archive;
 use super::bench::Bench;
 use super::guest_session::{self, GuestEnd};
+use crate::first_process;
 use crate::forecast::Forecast;
-use crate::guest_task::{GuestMessage, Task};
+use crate::guest_task::{self, GuestMessage, Task};
 use crate::open_study::OpenStudy;
 use crate::runs::{RunsEnd, next_text};
+use guest::Archive;
 use guest::qemu::{self, Files};
 use root::output::{self, Draft, Durability, Readers};
 use root::{Failure, Status};
@@ -284,4 +285,18 @@ fn other_machine(why: &str) -> Failure {
         report::safe(why),
         "look at the study's boot words and at the image of the kernel",
     )
+}
+
+/// The archive that the kernel unpacks. It is not compressed: an emulated processor decompresses slower than QEMU reads.
+fn archive(program: &[u8], task: &Task, study: &[u8]) -> Vec<u8> {
+    let mut archive = Archive::default();
+    for dir in [
+        "dev", "proc", "sys", "run", "tmp", "root", "var", "var/lib", "study",
+    ] {
+        archive.dir(dir);
+    }
+    archive.program(first_process::NAME, program);
+    archive.file(guest_task::STUDY, study);
+    archive.file(guest_task::FILE, &serde_json::to_vec(task).unwrap_or_default());
+    archive.finish()
 }

@@ -254,14 +254,17 @@ fn what_a_format_has_no_place_for_is_named() {
     let recording = everything();
     let parts = [
         ("the gaps of the busy loops", Holds::Samples),
-        ("how late all wake-ups were that were due", Holds::Samples),
+        ("how late all expected wake-ups were", Holds::Samples),
         ("the jitter of the period", Holds::Samples),
         ("how early wake-ups were", Holds::Samples),
         ("what the run proves", Holds::Histograms),
         ("where and how it was measured", Holds::Histograms),
         ("single samples with their times", Holds::NoTimes),
         ("what came when", Holds::NoTimes),
-        ("what the kernel counted meanwhile", Holds::Everything),
+        (
+            "what the kernel counted during the measurement",
+            Holds::Everything,
+        ),
     ];
     let rank = |holds: Holds| match holds {
         Holds::Samples => 0,

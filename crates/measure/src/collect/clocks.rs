@@ -69,7 +69,7 @@ impl Clocks {
                 "suspended",
                 "machine",
                 format!(
-                    "The machine was suspended for {} meanwhile.",
+                    "The machine was suspended for {} during the measurement.",
                     Nanos(self.suspended_ns)
                 ),
                 "measure again while it stays awake",

@@ -27,6 +27,6 @@ fn look(scene: &Scene<'_>) -> Option<Seen> {
     if cpus.is_empty() {
         return None;
     }
-    let message = format!("The processor slowed CPU {cpus} down meanwhile because of heat.");
+    let message = format!("The processor slowed CPU {cpus} down during the measurement because of heat.");
     seen(format!("cpus {cpus}"), message)
 }

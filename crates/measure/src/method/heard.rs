@@ -270,7 +270,7 @@ impl OneCpu {
         let mut notes = Vec::new();
         if self.lost > 0 {
             let message = format!(
-                "The trace lost {} events because nobody read them in time.",
+                "The trace lost {} events because they were not read in time.",
                 self.lost
             );
             notes.push(findings::note(

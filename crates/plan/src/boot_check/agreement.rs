@@ -141,7 +141,7 @@ fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Ans
     let machine = evidence.machine;
     let (Ok(cpus), Some(_)) = (&one.cpus, &machine.cgroups.cpuset) else {
         return Answer::unknown(
-            "what is in force stands in a journal that only root can read, on the machine itself",
+            "the active partitions are in a journal that only root can read, on the machine itself",
         );
     };
     let partitions = &machine.isolation.partitions;

@@ -22,8 +22,8 @@ fn works(case: &Case) -> Answer {
     };
     if !seen.is_subset(&asked) {
         return Answer::no(format!(
-            "/proc/irq/default_smp_affinity has CPU {seen}, and not {asked}: somebody wrote it since the boot, or the kernel \
-             never took it"
+            "/proc/irq/default_smp_affinity has CPU {seen}, and not {asked}: another program wrote it since the boot, or the \
+             kernel never accepted it"
         ));
     }
     Answer::yes(format!(

@@ -57,7 +57,7 @@ fn works(case: &Case) -> Answer {
         let there: Vec<&Task> = tasks.into_iter().filter(|task| strays(task, cpus)).collect();
         match there.first() {
             Some(first) => wrong.push(format!(
-                "{} tasks that nobody pinned there run on CPU {cpus}, such as {} ({})",
+                "{} unpinned tasks run on CPU {cpus}, such as {} ({})",
                 there.len(),
                 first.comm,
                 first.key.tid

@@ -17,7 +17,7 @@ pub(super) fn reached(case: &Case, stage: Option<Stage>) -> (Answer, Option<Outc
         return (Answer::yes("/proc/cmdline has it"), None);
     }
     if line.words.iter().any(|word| word.raw == case.raw) {
-        let why = "it stands behind ` -- `, which ends the kernel's part of the line; init got it";
+        let why = "it is behind ` -- `, which ends the kernel's part of the line; init got it";
         return (Answer::no(why), None);
     }
     let own = OWN_LINE
@@ -51,7 +51,7 @@ pub(super) fn reached(case: &Case, stage: Option<Stage>) -> (Answer, Option<Outc
         _ => (
             Answer::no(format!(
                 "the machine was restarted since it was written, and this boot lacks it{instead}: another entry was \
-                 started, or the loader's files were made anew; `quietcore boot show` shows every entry"
+                 started, or the loader's files were regenerated; `quietcore boot show` shows every entry"
             )),
             Some(Outcome::Reverted),
         ),

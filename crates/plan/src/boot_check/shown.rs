@@ -149,7 +149,7 @@ fn works(case: &Case) -> Answer {
     match same_value(wanted, seen) {
         true => Answer::yes(now),
         false => Answer::no(format!(
-            "{now}, and not `{wanted}`: somebody wrote it since the boot, or the kernel never took it"
+            "{now}, and not `{wanted}`: a program wrote it since the boot, or the kernel never took it"
         )),
     }
 }

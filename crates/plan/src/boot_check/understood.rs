@@ -94,7 +94,7 @@ fn not_listed(case: &Case) -> Answer {
         ),
         _ => Answer::new(
             Truth::Unseen,
-            "kernels before 5.14 do not say which parameters nobody took",
+            "kernels before 5.14 do not say which parameters were not recognized",
         ),
     }
 }

@@ -22,7 +22,7 @@ fn works(case: &Case) -> Answer {
     match seen.is_subset(&asked) {
         true => Answer::yes(text),
         false => Answer::no(format!(
-            "{text}, and not {asked}: somebody wrote it since the boot, or the kernel never took it"
+            "{text}, and not {asked}: a program wrote it since the boot, or the kernel never took it"
         )),
     }
 }

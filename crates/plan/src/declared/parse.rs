@@ -1,11 +1,11 @@
 //! Parses declarations. Every error gives its line.
 
-use super::place::{Lines, line_of};
 use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
 use crate::{Intent, PartitionName, Profile, Refusal, Shape};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use toml::Spanned;
 
 /// The keys of a file.
@@ -278,4 +278,29 @@ fn refused(text: &str, value: &Spanned<String>, refusal: &Refusal) -> Declaratio
         _ => format!("{why}; {}", lines.collect::<Vec<_>>().join("; ")),
     };
     DeclarationError::new(line_of(text, &value.span()), what, next)
+}
+
+/// The line, from 1, in which a span of bytes starts.
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    let before = text.as_bytes().get(..span.start).unwrap_or(text.as_bytes());
+    before.iter().filter(|&&byte| byte == b'\n').count() + 1
+}
+
+/// Lines of positions that are requested in ascending order: the text is scanned once.
+#[derive(Default)]
+struct Lines {
+    seen: usize,
+    ends: usize,
+}
+
+impl Lines {
+    /// The line, from 1, in which a span of bytes starts.
+    pub fn of(&mut self, text: &str, span: &Range<usize>) -> usize {
+        let Some(new) = text.as_bytes().get(self.seen..span.start) else {
+            return line_of(text, span);
+        };
+        self.ends += new.iter().filter(|&&byte| byte == b'\n').count();
+        self.seen = span.start;
+        self.ends + 1
+    }
 }

@@ -121,9 +121,7 @@ impl Watching {
             }
             if !address.ip().is_loopback() && !self.listen_openly {
                 return wrong(
-                    format!(
-                        "[watch] listen: other machines reach `{address}`, and nobody is asked who they are"
-                    ),
+                    format!("[watch] listen: other machines reach `{address}`, without authentication"),
                     "listen = \"127.0.0.1:9853\" is for this machine alone; `listen_openly = true` beside it if others shall read",
                 );
             }
@@ -132,7 +130,7 @@ impl Watching {
             if path.as_ref().is_some_and(|path| !path.starts_with('/')) {
                 return wrong(
                     format!("[watch] {name}: the file needs its whole path"),
-                    "begin it with `/`: a daemon stands in no folder of yours",
+                    "begin it with `/`: a daemon has no current folder of yours",
                 );
             }
         }

@@ -41,7 +41,7 @@ pub(super) fn compare(pair: &mut Pair) {
             Level::Info,
             "boot",
             step,
-            "the machine was started anew in between",
+            "the machine restarted in between",
         );
     }
     let texts = [

@@ -17,7 +17,7 @@ pub(super) const KNOB: Knob = Knob {
     needs: "a kernel with CONFIG_COMPACTION",
     usual: "0",
     stops: &["tlb_shootdown"],
-    side_effects: "huge pages are found less often; whoever needs one compacts then",
+    side_effects: "huge pages are found less often; a program that needs one compacts then",
     verify: "the file, and compact_daemon_wake in /proc/vmstat",
     peers: &["TuneD"],
     plan: |scene, plan| set_text(scene, plan, &KNOB, PATH, WHY),

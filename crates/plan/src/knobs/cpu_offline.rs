@@ -15,7 +15,7 @@ pub(super) const KNOB: Knob = Knob {
     aliases: &["online"],
     files: &["/sys/devices/system/cpu/cpuN/online"],
     what: "takes a CPU down and up; quietcore takes down the SMT siblings of isolated CPUs that are not isolated themselves",
-    isolation: "0 for the siblings: nobody shares a core with an isolated CPU. Down and up also moves timers and interrupts \
+    isolation: "0 for the siblings: no task shares a core with an isolated CPU. Down and up also moves timers and interrupts \
                 away that nothing else moves; it stops all CPUs for a moment, empties v1 cpusets and drops pins",
     needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores is the gentler way",
     taken: Taken::ByName,

@@ -20,7 +20,7 @@ pub(super) const KNOB: Knob = Knob {
     price: Price::Power,
     stops: &["timer_broadcast"],
     side_effects: "an idle isolated CPU takes more power, and its neighbours get less turbo",
-    verify: "the files; usage of the state beside them stands still",
+    verify: "the files; usage of the state beside them does not change",
     peers: &["TuneD"],
     plan,
     ..Knob::PLAIN

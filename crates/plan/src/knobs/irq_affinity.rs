@@ -49,9 +49,9 @@ pub(super) const KNOB: Knob = Knob {
 pub fn advice(errno: i32) -> &'static str {
     match errno {
         declare::ENOSPC => {
-            "keep more CPUs for everything else, or give its device fewer queues (`ethtool -L`), and apply anew"
+            "keep more CPUs for everything else, or give its device fewer queues (`ethtool -L`), and apply again"
         }
-        declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply anew",
+        declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply again",
         declare::EBUSY => "take the partition back and apply it again: it may be free by then",
         _ => {
             "nothing at run time; one that the kernel manages follows isolcpus=managed_irq,... at boot (kernel 5.6 and later), \
@@ -192,7 +192,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
                 format!("irq/{}", interrupt.irq),
                 message,
             )
-            .fix("such an interrupt comes to the CPU that uses its queue; use the device from there"),
+            .fix("such an interrupt arrives on the CPU that uses its queue; use the device from there"),
         );
         return;
     }
@@ -324,6 +324,6 @@ mod tests {
             ..Interrupt::default()
         };
         assert!(fits("9", &shared) && fits("i801*", &shared) && !fits("99", &shared));
-        assert!(!fits("*", &Interrupt::default()), "nobody has requested it");
+        assert!(!fits("*", &Interrupt::default()), "no driver has requested it");
     }
 }

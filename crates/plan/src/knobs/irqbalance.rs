@@ -16,11 +16,11 @@ pub(super) const KNOB: Knob = Knob {
     ],
     what: "the daemon that spreads interrupts",
     isolation: "the isolated CPUs among those that it bans; it sees those of the boot line by itself, partitions not",
-    needs: "a running irqbalance; one without a socket is told by IRQBALANCE_BANNED_CPULIST in its file, and a restart",
+    needs: "a running irqbalance; one without a socket is configured by IRQBALANCE_BANNED_CPULIST in its file, and a restart",
     taken: Taken::From(Profile::Minimal),
     stops: &["device"],
-    side_effects: "it places all interrupts anew at its next look, ten seconds later at most, and after undo once more; \
-                   a list that it was given replaces what it found at its start, so both are told",
+    side_effects: "it places all interrupts again at its next scan, at most ten seconds later, and once more after undo; \
+                   a list that it was given replaces what it found at its start, so it gets both",
     verify: "`setup` asked over its socket says BANNED with the CPUs after its next look; smp_affinity_list stays off them",
     peers: &["TuneD"],
     plan,
@@ -129,7 +129,7 @@ pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Find
             "; a captured machine does not tell whether it listens on its socket, where `apply` would tell it, nor what it \
              bans already"
         }
-        ("", false) => "; it listens on no socket, so it cannot be told now",
+        ("", false) => "; it listens on no socket, so it cannot be notified now",
         (why, _) => why,
     };
     let message =

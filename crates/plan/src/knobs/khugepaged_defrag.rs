@@ -12,7 +12,7 @@ pub(super) const KNOB: Knob = Knob {
     name: "khugepaged_defrag",
     files: &[PATH],
     what: "whether khugepaged compacts memory to find room for a huge page",
-    isolation: "0: khugepaged takes what is free and moves nobody's pages",
+    isolation: "0: khugepaged takes what is free and moves no pages of programs",
     needs: "a kernel with CONFIG_TRANSPARENT_HUGEPAGE",
     taken: Taken::From(Profile::Strict),
     usual: "0",

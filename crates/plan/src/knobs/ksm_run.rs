@@ -18,7 +18,7 @@ pub(super) const KNOB: Knob = Knob {
     price: Price::Speed,
     stops: &["tlb_shootdown"],
     side_effects: "virtual machines and containers take more memory; pages that are merged stay so",
-    verify: "the file, and full_scans beside it stands still",
+    verify: "the file, and full_scans beside it does not change",
     peers: &["TuneD"],
     plan,
     ..Knob::PLAIN

@@ -16,7 +16,7 @@ pub(super) const KNOB: Knob = Knob {
     needs: "a kernel with CONFIG_HARDLOCKUP_DETECTOR",
     usual: "0",
     stops: &["nmi", "performance"],
-    side_effects: "a CPU that hangs with interrupts off is reported by nobody",
+    side_effects: "a CPU that hangs with interrupts off is not reported",
     verify: "the file, and the rows NMI and PMI of /proc/interrupts over time",
     peers: &["TuneD", "pyperf"],
     refused: &[(declare::EACCES, NONE), (declare::EINVAL, NONE)],

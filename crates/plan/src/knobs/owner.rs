@@ -14,12 +14,12 @@ pub(super) const KNOB: Knob = Knob {
     aliases: &["--owner"],
     files: &["/sys/fs/cgroup/NAME/cgroup.procs", "/sys/fs/cgroup/NAME/tasks"],
     what: "who besides root may put tasks into the partition; --owner USER:GROUP gives the numbers by name",
-    isolation: "v1: the owner moves his own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
-                whose cgroup.procs he may write too; the partition stands below the root, so see owner_ancestor",
+    isolation: "v1: the owner moves their own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
+                whose cgroup.procs they may write too; the partition is below the root, so see owner_ancestor",
     taken: Taken::ByName,
     takes: Takes::Owner,
     usual: "0",
-    side_effects: "whoever may put tasks in may disturb those that are there; out again goes only who may write there too",
+    side_effects: "a user who may put tasks in may disturb those that are there; moving out needs write access there too",
     verify: "ls -l of cgroup.procs and, on v1, tasks of the partition; both belong to root again with the partition gone",
     peers: &["cgconfig perm", "systemd Delegate="],
     plan,

@@ -16,7 +16,7 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "1: fewer IPIs to busy CPUs; PREEMPT_RT sets it after boot",
     usual: "1",
     stops: &["function_call"],
-    side_effects: "whoever waits for a grace period waits longer: network and cgroup set-up, module unloading",
+    side_effects: "a process that waits for a grace period waits longer: network and cgroup set-up, module unloading",
     peers: &["TuneD"],
     plan: |scene, plan| set_text(scene, plan, &KNOB, PATH, WHY),
     ..Knob::PLAIN

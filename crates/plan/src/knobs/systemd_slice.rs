@@ -21,8 +21,8 @@ pub(super) const KNOB: Knob = Knob {
     needs: "cgroup v2 with systemd 244 or later as init, and its socket /run/systemd/private",
     taken: Taken::From(Profile::Minimal),
     stops: &["task"],
-    side_effects: "none on tasks: nobody runs in the slice; it goes with the last partition",
-    verify: "systemctl status quietcore.slice; cpuset stands in /sys/fs/cgroup/cgroup.subtree_control after daemon-reload",
+    side_effects: "none on tasks: no task runs in the slice; it is removed with the last partition",
+    verify: "systemctl status quietcore.slice; cpuset is in /sys/fs/cgroup/cgroup.subtree_control after daemon-reload",
     peers: &["systemd AllowedMemoryNodes="],
     plan,
     ..Knob::PLAIN

@@ -21,7 +21,7 @@ pub(super) const KNOB: Knob = Knob {
     price: Price::Speed,
     stops: &["tlb_shootdown"],
     side_effects: "programs with much memory that never asked for huge pages become slower; what is joined stays so; \
-                   `never` makes the kernel compute vm.min_free_kbytes anew, and undo again, to a few kB (mm/khugepaged.c)",
+                   `never` makes the kernel compute vm.min_free_kbytes again, and undo does too, to a few kB (mm/khugepaged.c)",
     verify: "the word in brackets, and thp_split_page and thp_collapse_alloc in /proc/vmstat",
     peers: &["TuneD", "pyperf"],
     compare: Compare::Choice,

@@ -24,8 +24,8 @@ pub(super) const KNOB: Knob = Knob {
     usual: "0",
     price: Price::Safety,
     stops: &["nmi", "performance", "soft_hrtimer"],
-    side_effects: "a CPU that hangs is reported by nobody, and a machine that should reboot then does not",
-    verify: "the file; no watchdog_timer_fn in /proc/timer_list, and the row NMI of /proc/interrupts stands still",
+    side_effects: "a CPU that hangs is not reported, and a machine that should reboot then does not",
+    verify: "the file; no watchdog_timer_fn in /proc/timer_list, and the row NMI of /proc/interrupts does not change",
     peers: &["TuneD"],
     refused: &[(declare::EINVAL, "it is above 60")],
     plan: |scene, plan| {

@@ -12,7 +12,7 @@ pub(super) const KNOB: Knob = Knob {
     aliases: &["writeback_cpumask"],
     files: &["/sys/devices/virtual/workqueue/NAME/cpumask"],
     what: "the CPUs that one unbound workqueue may use: writeback of dirty pages, block cgroups, some drivers",
-    isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until somebody widens that",
+    isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until a program widens that",
     taken: Taken::From(Profile::Balanced),
     stops: &["kworker_unbound"],
     side_effects: "none",

@@ -12,7 +12,7 @@ pub(super) const KNOB: Knob = Knob {
     files: &["/sys/class/net/IF/queues/tx-N/xps_cpus"],
     what: "CPUs that send through a queue (a mask)",
     isolation: "the housekeeping CPUs, on queues that both kinds share; a queue that isolated CPUs have to themselves \
-                is left to them, because it completes for nobody else",
+                is left to them, because it completes for no other CPU",
     needs: "a network interface with several queues, and a kernel with CONFIG_XPS",
     taken: Taken::ByName,
     stops: &["soft_net"],

@@ -145,7 +145,7 @@ pub(super) const DUPLICATE: Rule = Rule {
 pub(super) const REPEATED: Rule = Rule {
     id: "repeated-parameter",
     level: Info,
-    truth: "the same word stands there twice, which changes nothing",
+    truth: "the same word is there twice, which changes nothing",
     fix: "keep one",
     check: Each(|line| repeated(line, Same::Yes)),
 };

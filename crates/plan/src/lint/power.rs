@@ -33,7 +33,7 @@ pub(super) const CSTATE_ZERO: Rule = Rule {
     id: "max-cstate-zero",
     level: Info,
     truth: "processor.max_cstate=0 means 1: C1 stays allowed",
-    fix: "write 1, so that nobody believes otherwise",
+    fix: "write 1, so that the line says what happens",
     check: One(|line| {
         let found = line.is("processor.max_cstate", &["0"]);
         found.map(|(_, word)| Hit::on(word.raw))

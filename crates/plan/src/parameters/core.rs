@@ -140,7 +140,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
     row(
         "rcutree.enable_rcu_lazy",
         "=1|0",
-        "lets callbacks that nobody waits for wait longer",
+        "delays callbacks that no process waits for",
         "fewer wake-ups of the threads that run them",
     ),
     row(

@@ -72,7 +72,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "nosmt",
         "[=force]",
         "uses one thread of every core",
-        "nobody shares a core with an isolated CPU; half of the CPUs are gone",
+        "no task shares a core with an isolated CPU; half of the CPUs are gone",
     )
     .twin("/sys/devices/system/cpu/smt/control")
     .price(Price::Speed),

@@ -48,7 +48,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "smt_control",
         "/sys/devices/system/cpu/smt/control",
         "uses one or all threads of every core",
-        "off: nobody shares a core with an isolated CPU",
+        "off: no task shares a core with an isolated CPU",
     )
     .price(Price::Speed),
     row(

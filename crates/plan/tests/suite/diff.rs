@@ -288,7 +288,7 @@ fn after_a_reboot_numbers_mean_nothing() {
     let found = diff(&base.read(), &after.read(), None);
     let expected = [
         (Level::Error, "IRQ 60 ahci: CPU 0 -> 2"),
-        (Level::Info, "the machine was started anew in between"),
+        (Level::Info, "the machine restarted in between"),
     ];
     assert_eq!(told(&found), expected);
 }

@@ -55,7 +55,7 @@ pub(super) fn gap(cpu: &CpuAnswer, story: &Story, place: usize) -> Markup {
     let drawn = |piece: &&Piece| width(piece) >= NARROWEST;
     let left_out = story.pieces.len() - story.pieces.iter().filter(drawn).count();
     html! {
-        div class="zoom told" {
+        div class="zoom reading" {
             p { b { (unit(&time(all))) } " " span.small { (unit(&time(story.gap.start - first))) " after the first gap" } }
             (magnifications(&id))
             div.scroll {

@@ -40,7 +40,7 @@ pub(super) fn overview(cpu: &CpuAnswer) -> Markup {
         |ns: u64| BASE - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
     let columns = columns(cpu, begin, window);
     html! {
-        figure.told {
+        figure.readout {
             svg viewBox={ "0 0 " (WIDTH) " " (BASE + 24.0) } role="img" {
                 title { "Gaps on CPU " (cpu.cpu) " over " (unit(&time(window))) }
                 rect.strip x=(LEFT) y=(TOP) width=(PLANE) height=(STRIP) {}

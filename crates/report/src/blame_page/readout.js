@@ -2,7 +2,7 @@
 // but this is lost without the script, and nothing is fetched.
 (function () {
   "use strict";
-  document.querySelectorAll(".told").forEach(function (figure) {
+  document.querySelectorAll(".readout").forEach(function (figure) {
     var svg = figure.querySelector("svg"), said = figure.querySelector("output");
     var marks = Array.from(svg.querySelectorAll(".mark")), at = -1;
     if (marks.length === 0) { return; }

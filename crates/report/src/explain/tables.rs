@@ -112,7 +112,7 @@ pub fn contents_text(style: Style) -> String {
             .collect();
         let _ = writeln!(text, "  {}\n", wrap(&names.join("  "), 2, COLUMNS));
     }
-    text.push_str("# stands for a number, * for anything: explain rcuc/2, explain kworker/3:1H\n");
+    text.push_str("# is any number, * anything: explain rcuc/2, explain kworker/3:1H\n");
     text
 }
 
@@ -301,7 +301,7 @@ fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
         .collect();
     let list = |set: &Option<machine::CpuSet>| set.as_ref().map_or("unknown".to_owned(), ToString::to_string);
     let name = if seen.name.is_empty() {
-        "nobody has requested it"
+        "no driver has requested it"
     } else {
         &seen.name
     };

@@ -174,7 +174,7 @@ fn service(subject: &Subject) -> String {
 Description=CPU {isolated} for partition {name} alone (cgconfig)
 # The way out: add quietcore=off to the boot line.
 ConditionKernelCommandLine=!quietcore=off
-# After network and remote login, so that a mistake can be taken back from afar.
+# After network and remote login, so that a mistake can be undone remotely.
 After=network.target ssh.service sshd.service systemd-user-sessions.service
 
 [Service]

@@ -30,9 +30,9 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
     text.push_str(&comments(&[
         "Needs root, a POSIX shell, awk and taskset (util-linux or busybox). Arguments: apply, undo, status.",
         "Exit status: 0 done; 1 failed, or not as planned; 2 wrong usage; 3 not root (status: not applied); 4 this \
-         machine is not that of the plan, or cannot; 5 applied already, or somebody else changed something since, \
+         machine is not that of the plan, or cannot; 5 applied already, or another program changed something since, \
          which is named and left alone.",
-        "It holds for this boot of this machine: interrupts get other numbers at the next. Write it anew then.",
+        "It holds for this boot of this machine: interrupts get other numbers at the next. Write it again then.",
         "What it cannot, and quietcore can: `undo` gives back the affinity of every thread that lives through it, but \
          what else the kernel changes because of a write (pins of other cgroups, masks after a CPU went offline) it \
          does not know; threads of real-time programs that still spin in the partition are not demoted first; the \

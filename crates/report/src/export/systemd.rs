@@ -64,7 +64,7 @@ fn service(subject: &Subject, is_v2: bool) -> ExportedFile {
 Description=CPU {isolated} for partition {name} alone
 # The way out: add quietcore=off to the boot line.
 ConditionKernelCommandLine=!quietcore=off
-# After network and remote login, so that a mistake can be taken back from afar.
+# After network and remote login, so that a mistake can be undone remotely.
 After=network.target ssh.service sshd.service systemd-user-sessions.service
 {conflict}
 [Service]
@@ -91,8 +91,8 @@ fn drop_in(subject: &Subject, unit: &str, section: &str) -> ExportedFile {
     let plan = subject.plan;
     let mut text = comments(&[
         "systemd 244 or later, cgroup v2. Without it systemd may widen this unit to all CPUs again when it writes its \
-         settings anew. In force after `systemctl daemon-reload` or, at the latest, a reboot.",
-        "Stopping the service does not take this back: remove the file for that.",
+         settings again. Active after `systemctl daemon-reload` or, at the latest, a reboot.",
+        "Stopping the service does not undo this: remove the file for that.",
     ]);
     text.push_str(&format!("[{section}]\nAllowedCPUs={}\n", plan.housekeeping));
     file(

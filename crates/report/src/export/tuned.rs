@@ -102,7 +102,7 @@ fn profile(subject: &Subject, name: &str, variables: &str) -> String {
     }
     let mut text = comments(&[
         &format!(
-            "In force with `tuned-adm profile {name}`, taken back with `tuned-adm off`. Newer versions of TuneD \
+            "Active with `tuned-adm profile {name}`, undone with `tuned-adm off`. Newer versions of TuneD \
          keep profiles in /etc/tuned/profiles: put the directory there then."
         ),
         "What it cannot: TuneD makes no cpuset partition (it knows cgroup v1 only, and no isolated partitions). The \

@@ -29,7 +29,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     if cpus.is_empty() {
         return writeln!(
             out,
-            "  No CPU to show: the machine tells of none{}.",
+            "  No CPU to show: the machine reports none{}.",
             if view.cpus.is_some() { " of these" } else { "" }
         );
     }

@@ -192,7 +192,7 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let title = "Threads whose CPUs the kernel lets nobody set";
+    let title = "Threads whose CPUs the kernel lets no user set";
     writeln!(
         out,
         "\n{}: {}",

@@ -201,7 +201,7 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
     free("watchdogd", "feeds the hardware watchdog", KEEP),
     free(
         "oom_reaper",
-        "takes back memory of killed tasks",
+        "reclaims memory of killed tasks",
         "keep enough memory free",
     ),
     free(

@@ -47,7 +47,7 @@ pub(super) fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
 /// The name of the samples that a thread of this kind expects.
 pub(super) fn due(kind: Kind) -> &'static str {
     match kind {
-        Kind::Latency | Kind::All => "wake-ups due",
+        Kind::Latency | Kind::All => "wake-ups expected",
         Kind::Noise => "gaps seen",
     }
 }

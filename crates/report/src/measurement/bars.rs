@@ -19,7 +19,7 @@ pub(super) fn of_thread(thread: &ThreadResult, style: Style) -> String {
     let mut text = drawn(&name, &thread.histogram, style);
     if let Some(schedule) = schedule {
         text.push_str(&drawn(
-            &format!("CPU {cpu}, all that were due"),
+            &format!("CPU {cpu}, all expected"),
             &schedule.histogram,
             style,
         ));

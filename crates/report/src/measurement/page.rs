@@ -211,7 +211,7 @@ fn counters(measurement: &Measurement) -> Markup {
     let cpus: CpuSet = measurement.threads.iter().map(|thread| thread.cpu).collect();
     html! {
         section { "\n"
-            h2 { "What arrived meanwhile" } "\n"
+            h2 { "What arrived during the measurement" } "\n"
             p.note { "Counted by the kernel while the samplers ran." } "\n"
             @for cpu in residue(None, activity, &cpus).iter().take(CPUS) { (counted(cpu)) }
         } "\n"

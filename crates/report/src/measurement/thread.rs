@@ -55,7 +55,7 @@ fn rest(thread: &ThreadResult) -> String {
 
 fn on_schedule(schedule: &Distribution) -> String {
     format!(
-        "all {} that were due, the missed ones as late as they would have been: p50 {}, p99 {}, p99.9 {}, max {}",
+        "all {} expected, the missed ones as late as they would have been: p50 {}, p99 {}, p99.9 {}, max {}",
         grouped(schedule.count),
         maybe_time(schedule.p50_ns),
         maybe_time(schedule.p99_ns),

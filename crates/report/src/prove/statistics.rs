@@ -94,7 +94,7 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
     add("largest", &|thread| maybe_time(thread.max_ns));
     match kind {
         Kind::Latency | Kind::All => {
-            add("wake-ups due", &|thread| grouped(thread.expected));
+            add("wake-ups expected", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));
         }

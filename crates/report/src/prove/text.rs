@@ -135,7 +135,7 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
         names.sort();
         let names = cut(&names.join(", "), 300);
         let line = format!(
-            "{} stayed, because the kernel lets nobody move them: {names}",
+            "{} stayed, because the kernel does not allow moving them: {names}",
             counted(residue.threads.len(), "thread")
         );
         let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));

@@ -155,7 +155,7 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         if said != Some(of) {
             said = Some(of);
             let by = match one.basis {
-                Basis::Schedule => "all wake-ups that were due, of both",
+                Basis::Schedule => "all expected wake-ups, of both",
                 _ => "the samples of both",
             };
             let line = format!("{}, {}: {by}", safe(&one.other), one.thread);
@@ -233,7 +233,7 @@ pub(crate) fn outcome(one: &Judged) -> (&'static str, Role) {
 /// `3.2 us more`, `800 ns less`.
 pub(crate) fn signed(more_ns: Option<i128>) -> String {
     let Some(ns) = more_ns else {
-        return "nobody knows how much more".to_owned();
+        return "how much more is unknown".to_owned();
     };
     let size = super::short(u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
     match ns {

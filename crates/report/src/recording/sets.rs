@@ -36,7 +36,7 @@ fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
         if said != Some(&asked.thread) {
             said = Some(&asked.thread);
             let by = match asked.basis {
-                Basis::Schedule => ", all wake-ups that were due",
+                Basis::Schedule => ", all expected wake-ups",
                 _ => "",
             };
             let _ = writeln!(text, "  {}{by}", safe(&asked.thread));
@@ -142,7 +142,7 @@ pub(crate) fn cautions(one: &Compared) -> Vec<String> {
     }
     if one.one_after_the_other {
         lines.push(format!(
-            "All runs of {} were measured before or after all of {}: what changed on the machine meanwhile looks like a \
+            "All runs of {} were measured before or after all of {}: what changed on the machine in between looks like a \
              difference. Alternate them.",
             safe(&one.other),
             safe(&one.first)

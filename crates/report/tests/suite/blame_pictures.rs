@@ -203,7 +203,7 @@ fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
         "<rect class=\"task\" width=\"750\"",
         "2 other functions",
         "no function was traced in it",
-        "function_graph was on meanwhile",
+        "function_graph was on during the measurement",
         "time was gone 6 times in 3 windows, at most 123.0\u{a0}µs at once",
         "no 1.0\u{a0}µs were gone: the hardware took nothing then",
     ] {

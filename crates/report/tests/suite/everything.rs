@@ -57,7 +57,7 @@ const PARTS: [(&str, &str); 27] = [
     ),
     (
         "accounts of wake-ups",
-        "99,300 wake-ups due = 98,995 recorded + 305 missed",
+        "99,300 wake-ups expected = 98,995 recorded + 305 missed",
     ),
     ("accounts of gaps", "5,014 gaps seen = 5,011 recorded + 3 missed"),
     ("deviation", "deviation 95.7 us"),
@@ -65,7 +65,7 @@ const PARTS: [(&str, &str); 27] = [
     ("p99.999", "p99.999 301.0 ms"),
     (
         "schedule",
-        "all 99,295 that were due, the missed ones as late as they would have been: p50 2.1 us",
+        "all 99,295 expected, the missed ones as late as they would have been: p50 2.1 us",
     ),
     ("period", "at most 299.1 ms too long, 298.1 ms too short"),
     ("early", "before its time: 17 wake-ups, 41.3 us at most"),
@@ -138,20 +138,19 @@ fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
     let screen = screen();
     for name in [
         "  CPU 3, as sampled  ",
-        "  CPU 3, all that were due  ",
+        "  CPU 3, all expected  ",
         "  CPU 3, gaps  ",
     ] {
         assert_eq!(screen.matches(name).count(), 1, "{name}\n{screen}");
     }
     let (sampled, due) = (
         screen.split("as sampled").nth(1).unwrap(),
-        screen.split("all that were due  ").nth(1).unwrap(),
+        screen.split("all expected  ").nth(1).unwrap(),
     );
-    assert!(due.contains(" 300\n") && !sampled.split("all that").next().unwrap().contains(" 300\n"));
+    assert!(due.contains(" 300\n") && !sampled.split("all expected").next().unwrap().contains(" 300\n"));
     let page = page();
     let words = words(&page);
-    let legend =
-        "CPU 3 98,995 wake-ups all that were due 99,295, missed ones as late as they would have been";
+    let legend = "CPU 3 98,995 wake-ups all expected 99,295, missed ones as late as they would have been";
     assert!(words.contains(legend), "{words}");
     assert!(words.contains("CPU 3: worst 301.1 ms") && words.contains("CPU 3: worst 4.4 us"));
     for id in ["samples", "gaps", "period"] {
@@ -166,7 +165,7 @@ fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
     // Two curves in the drawing of wake-ups, one in that of gaps, one in that of the period; each in both scales.
     assert_eq!(page.matches("<path class=\"curve k1\"").count(), 2);
     assert_eq!(page.matches("<path class=\"curve k0\"").count(), 6);
-    for row in ["3", "3, all that were due", "3, period off by"] {
+    for row in ["3", "3, all expected", "3, period off by"] {
         assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row}");
     }
     for heading in [

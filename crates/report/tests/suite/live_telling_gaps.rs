@@ -6,8 +6,8 @@ use crate::support::models;
 use report::{Tracers, blame_html};
 
 /// The strip of all gaps, and the first drawing of a single one.
-const STRIP: &str = "figure.told";
-const GAP: &str = "div.told";
+const STRIP: &str = "figure.readout";
+const GAP: &str = "div.readout";
 
 fn page(name: &str) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
@@ -98,7 +98,7 @@ fn the_page_is_read_in_the_dark_and_on_a_phone() {
     focus(&mut browser, STRIP);
     for scheme in ["light", "dark"] {
         show(&mut browser, "screen", scheme);
-        let found = contrast(&mut browser, ".told output", "color");
+        let found = contrast(&mut browser, ".readout output", "color");
         assert!(found >= 4.5, "{scheme}: {found}");
     }
     assert!(beyond_a_phone(&mut browser) <= 0.0);

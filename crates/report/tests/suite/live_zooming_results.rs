@@ -60,7 +60,7 @@ fn values_are_those_of_the_drawing_under_the_pointer() {
     browser.pointer("mouseMoved", there);
     let told = values(&mut browser, WAKE_UPS);
     assert!(told.contains("CPU 3: about 61\u{a0}%"), "{told}");
-    assert!(told.contains("all that were due: about 60\u{a0}%"), "{told}");
+    assert!(told.contains("all expected: about 60\u{a0}%"), "{told}");
     assert_eq!(values(&mut browser, GAPS), "");
     focus(&mut browser, GAPS);
     browser.key("ArrowRight", 0);

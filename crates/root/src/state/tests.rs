@@ -78,7 +78,7 @@ fn appends_to_the_file_that_has_the_name_now() -> Outcome {
     let victim = temp.path().join("victim");
     std::fs::rename(state.path().join("journal"), &victim)?;
     symlink(&victim, state.path().join("journal"))?;
-    assert!(append(b"x").is_err(), "it was given to somebody else's link");
+    assert!(append(b"x").is_err(), "it was given to another user's link");
     assert_eq!(std::fs::read(&victim)?, b"five\nseven\n");
     Ok(())
 }

@@ -17,7 +17,7 @@ impl Mover<'_> {
             Threshold::Open => None,
             Threshold::Populated => Some(format!(
                 "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks in it cannot become \
-                 threaded; make the partition anew with its programs inside: quietcore apply --resize --threaded {}",
+                 threaded; recreate the partition with its programs inside: quietcore apply --resize --threaded {}",
                 self.partition.arguments
             )),
             Threshold::Leaves { cgroup, limits } => {
@@ -45,7 +45,10 @@ impl Mover<'_> {
         }
         let lost = match limits {
             [] => "it had no limits there".to_owned(),
-            limits => format!("these limits do not hold for it meanwhile: {}", text(limits)),
+            limits => format!(
+                "these limits do not apply to it during that time: {}",
+                text(limits)
+            ),
         };
         let level = match limits.iter().any(Limit::is_chosen) {
             true => Level::Warning,

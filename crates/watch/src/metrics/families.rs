@@ -139,7 +139,7 @@ fn found(text: &mut Exposition, known: &Known, now_s: u64) {
     text.family(
         Sort::Gauge,
         "quietcore_drift_age_seconds",
-        "For how long the oldest finding of level error stands in a partition; 0 without one.",
+        "For how long the oldest finding of level error has been open in a partition; 0 without one.",
     );
     for partition in &partitions {
         let age_s = known.ledger.drift_age_s(partition, now_s).unwrap_or(0);
@@ -150,7 +150,7 @@ fn found(text: &mut Exposition, known: &Known, now_s: u64) {
     text.family(
         Sort::Gauge,
         "quietcore_check_finding_since_timestamp_seconds",
-        "Since when a finding stands, the oldest ones.",
+        "Since when a finding has been open, the oldest ones.",
     );
     for one in oldest.iter().take(MOST_FINDINGS) {
         let labels = Labels::default()

@@ -13,7 +13,7 @@ pub(super) const PANE: Pane = Pane {
     sorts: &["rate", "number", "name"],
     head,
     rows,
-    empty: "no interrupt may arrive on these CPUs, or nobody could look",
+    empty: "no interrupt may arrive on these CPUs, or they could not be read",
 };
 
 fn head(_: &Now, width: usize) -> String {

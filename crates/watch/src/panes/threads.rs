@@ -13,7 +13,7 @@ pub(super) const PANE: Pane = Pane {
     sorts: &["runs", "place", "CPU", "name"],
     head,
     rows,
-    empty: "no thread touches these CPUs, or nobody could look",
+    empty: "no thread touches these CPUs, or they could not be read",
 };
 
 fn head(_: &Now, _: usize) -> String {

@@ -114,7 +114,7 @@ fn wait_for_good(time: Duration) -> Result<(), Failure> {
         .map_err(|error| {
             Failure::new(
                 Status::Unable,
-                "nobody could wait for a good boot",
+                "nothing could wait for a good boot",
                 error.to_string(),
                 "nothing was changed; try again with `quietcore confirm` and `quietcore apply --at-boot`",
             )

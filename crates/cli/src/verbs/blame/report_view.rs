@@ -83,7 +83,7 @@ fn trace_notes(args: &Args, report: &BlameReport) -> Vec<String> {
     }
     if report.trace_full {
         notes.push(
-            "--memory was full at times, and events were lost in the kernel: what they would have told has no names. More \
+            "--memory was full at times, and events were lost in the kernel: what they would have named has no names. More \
              of both with --memory and --buffer\n"
                 .to_owned(),
         );

@@ -244,7 +244,7 @@ fn text(report: &Report) -> String {
     if let Some(noted) = &report.noted {
         let when = machine::utc_text(noted.at_ns / 1_000_000_000);
         text.push_str(&format!(
-            "noted: {when}, the first boot that was seen {}\n",
+            "recorded: {when}, the first boot that was seen {}\n",
             noted.state
         ));
     }

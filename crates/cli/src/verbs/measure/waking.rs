@@ -45,9 +45,9 @@ pub struct Waking {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Clock {
-    /// Nobody sets it
+    /// It is not set
     Monotonic,
-    /// The wall clock; the result says when somebody set it
+    /// The wall clock; the result says when it was set
     Realtime,
     /// The wall clock without leap seconds
     Tai,

@@ -138,7 +138,7 @@ fn levels(args: &Args) -> Result<Levels, Failure> {
         .collect();
     if !preemptions.is_empty() && preemptions.len() < args.preemption.len() {
         return Err(Failure::usage(
-            "as-it-is stands beside other models of preemption",
+            "as-it-is is listed beside other models of preemption",
             "which of them the kernel has is not known before it runs",
             "name the models, or as-it-is alone",
         ));

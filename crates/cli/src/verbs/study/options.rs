@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use machine::parse_duration;
 use std::path::PathBuf;
 
-/// What nobody has to say.
+/// Optional settings of a study.
 #[derive(clap::Args)]
 pub struct Options {
     /// Policy of the sampler, as `measure` takes it
@@ -72,7 +72,7 @@ impl Options {
 /// Where a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoadOn {
-    /// On every CPU that a program which nobody pinned may use
+    /// On every CPU that an unpinned program may use
     Everywhere,
     /// Never on the measured CPUs
     Others,

@@ -1,4 +1,4 @@
-//! `trace max-latency`: reports how long threads waited for their CPU, so that nobody has to read it from `sched_switch`
+//! `trace max-latency`: reports how long threads waited for their CPU, without reading `sched_switch`
 //! lines.
 
 use super::span::{SpanReport, ThreadArgs, ThreadSpan};
@@ -76,8 +76,9 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
             if let Some(latency) = &account.latency {
                 screen.text(&latency.text(Question::Wait));
             } else if waits.is_empty() {
-                screen
-                    .text("nobody who was asked for waited for a CPU; the trace needs sched_switch events\n");
+                screen.text(
+                    "none of the selected threads waited for a CPU; the trace needs sched_switch events\n",
+                );
             }
             for wait in &waits {
                 let how = match &wait.taken_by {

@@ -1,6 +1,6 @@
 //! `trace record`: records kernel events into a `trace.dat`.
 
-use crate::kprobes_args::KprobesArgs;
+use crate::flags::KprobesArgs;
 use investigate::{CommandOptions, Launch, RecordOptions, TraceRecording, note_text};
 use machine::parse_duration;
 use root::{Failure, Status};
@@ -39,7 +39,7 @@ pub struct Args {
     buffer: u64,
     #[command(flatten)]
     kprobes: KprobesArgs,
-    /// A command to run meanwhile, on the CPUs that are recorded
+    /// A command to run during the recording, on the recorded CPUs
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

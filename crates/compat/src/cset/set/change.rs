@@ -295,7 +295,7 @@ pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused
             "cset set --destroy",
         )?;
         if let Some(failed) = undone.failed.first() {
-            return Err(Refused::said(format!("not taken back: {failed}")));
+            return Err(Refused::said(format!("not undone: {failed}")));
         }
     }
     Ok(true)

@@ -158,7 +158,7 @@ fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refuse
     )?;
     match undone.failed.first() {
         None => Ok(undone),
-        Some(failed) => Err(Refused::said(format!("not taken back: {failed}"))),
+        Some(failed) => Err(Refused::said(format!("not undone: {failed}"))),
     }
 }
 
@@ -244,7 +244,7 @@ pub(super) fn reset(session: &Session, tree: &Tree, shield: &Shield, talk: &mut 
             let undone = take_back(session, intent)?;
             for line in undone.left_alone() {
                 talk.say(&format!(
-                    "**> somebody else changed this since, and it is left alone: {line}"
+                    "**> another program changed this since, and it is left alone: {line}"
                 ));
             }
         }

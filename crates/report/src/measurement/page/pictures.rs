@@ -52,7 +52,7 @@ pub(super) fn period(measurement: &Measurement) -> Markup {
     if each.is_empty() {
         return Markup::default();
     }
-    let axis = "how far two wake-ups were from the distance they were due at";
+    let axis = "how far the distance of two wake-ups was from the expected one";
     let drawn = Drawn::of(each, CURVES, "distances");
     html! { h3 { "Period" } "\n" (drawn.picture("period", "Period", axis)) }
 }
@@ -68,7 +68,7 @@ fn due(measurement: &Measurement) -> Option<Curve> {
     let all: Vec<Vec<(u64, u64)>> = measurement.threads.iter().filter_map(schedule).collect();
     let curve = Curve {
         number: 0,
-        name: "all that were due".to_owned(),
+        name: "all expected".to_owned(),
         note: String::new(),
         histogram: together(all.iter().map(Vec::as_slice)),
         worst_ns: None,

@@ -46,7 +46,7 @@ fn rows(thread: &ThreadResult) -> Markup {
     let cpu = thread.cpu.0;
     html! {
         (row(&cpu.to_string(), &samples(thread)))
-        @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all that were due"), &values(schedule))) }
+        @if let Some(schedule) = &thread.schedule { (row(&format!("{cpu}, all expected"), &values(schedule))) }
         @if let Some(jitter) = &thread.jitter { (row(&format!("{cpu}, period off by"), &values(&jitter.distance))) }
     }
 }

@@ -22,7 +22,7 @@ pub fn check(name: &str, found: &str) {
     let line = differs.unwrap_or_else(|| wanted.lines().count().min(found.lines().count()));
     let at = |text: &str| text.lines().nth(line).unwrap_or("(end)").to_owned();
     panic!(
-        "{name} differs in line {}:\nwanted {}\nfound  {}\nQUIETCORE_BLESS=1 writes it anew",
+        "{name} differs in line {}:\nwanted {}\nfound  {}\nQUIETCORE_BLESS=1 writes it again",
         line + 1,
         at(&wanted),
         at(found)

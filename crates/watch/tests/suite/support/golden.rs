@@ -18,7 +18,7 @@ pub fn golden(name: &str, seen: &str) {
     assert_eq!(
         seen,
         wanted,
-        "{} differs; QUIETCORE_BLESS=1 writes it anew",
+        "{} differs; QUIETCORE_BLESS=1 writes it again",
         path.display()
     );
 }
