@@ -58,39 +58,32 @@ fn every_layer_that_a_row_names_is_one_of_check() {
 
 #[test]
 fn a_written_file_concerns_the_layers_that_read_it() {
-    let of = |path: &str| names(&wrote(1, path));
-    assert_eq!(of("/proc/irq/24/smp_affinity_list"), ["interrupts"]);
-    assert_eq!(of("/proc/irq/default_smp_affinity"), ["knobs"]);
-    assert_eq!(of("/proc/sys/kernel/watchdog_cpumask"), ["boot line", "knobs"]);
-    assert_eq!(
-        of("/sys/fs/cgroup/cpuset/rt/cpuset.cpus"),
-        ["partition", "tasks", "knobs"]
+    let all_concern = |layers: &[&str], paths: &[&str]| {
+        for path in paths {
+            assert_eq!(names(&wrote(1, path)), layers, "{path}");
+        }
+    };
+    all_concern(&["interrupts"], &["/proc/irq/24/smp_affinity_list"]);
+    all_concern(&["boot line", "knobs"], &["/proc/sys/kernel/watchdog_cpumask"]);
+    let set = "/sys/fs/cgroup/cpuset/rt/cpuset.cpus";
+    all_concern(
+        &["partition", "tasks", "knobs"],
+        &[set, "/sys/fs/cgroup/cgroup.subtree_control"],
     );
-    assert_eq!(
-        of("/sys/fs/cgroup/cgroup.subtree_control"),
-        ["partition", "tasks", "knobs"]
-    );
-    assert_eq!(of("/sys/fs/cgroup/rt/cgroup.procs"), ["tasks"]);
-    assert_eq!(of("/sys/fs/cgroup/cpuset/rt/tasks"), ["tasks"]);
-    assert_eq!(
-        of("/sys/devices/system/cpu/cpu3/online"),
-        ["partition", "tasks", "interrupts", "knobs"]
-    );
-    assert_eq!(
-        of("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"),
-        ["knobs"]
-    );
-    assert_eq!(of("/sys/devices/virtual/workqueue/cpumask"), ["knobs"]);
-    assert_eq!(
-        of("/sys/devices/pci0000:00/0000:00:03.0/net/eth0/queues/rx-0/rps_cpus"),
-        ["interrupts", "knobs"]
-    );
-    assert_eq!(
-        of("/sys/devices/pci0000:00/ata1/block/sda/queue/rq_affinity"),
-        ["knobs"]
-    );
-    assert_eq!(of("/proc/1/oom_score_adj"), [] as [&str; 0]);
-    assert_eq!(of("/sys/devices/pci0000:00/uevent"), [] as [&str; 0]);
+    let tasks = ["/sys/fs/cgroup/rt/cgroup.procs", "/sys/fs/cgroup/cpuset/rt/tasks"];
+    all_concern(&["tasks"], &tasks);
+    let online = "/sys/devices/system/cpu/cpu3/online";
+    all_concern(&["partition", "tasks", "interrupts", "knobs"], &[online]);
+    let steering = "/sys/devices/pci0000:00/0000:00:03.0/net/eth0/queues/rx-0/rps_cpus";
+    all_concern(&["interrupts", "knobs"], &[steering]);
+    let knobs = [
+        "/proc/irq/default_smp_affinity",
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/sys/devices/pci0000:00/ata1/block/sda/queue/rq_affinity",
+    ];
+    all_concern(&["knobs"], &knobs);
+    all_concern(&[], &["/proc/1/oom_score_adj", "/sys/devices/pci0000:00/uevent"]);
 }
 
 #[test]
