@@ -3,7 +3,7 @@
 use super::Target;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use watch::{Glyphs, Key, Look, Mode, Now, PANES, Scene, View, draw, line, parse, press};
+use watch::{Glyphs, Key, Look, Mode, Now, PANES, Scene, TitleBar, View, draw, line, parse, press};
 
 pub const TARGET: Target = Target {
     name: "watch_recordings",
@@ -51,14 +51,8 @@ pub const TARGET: Target = Target {
                 press(&mut view, key, &now);
             }
             let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
-            draw(
-                &mut buffer,
-                &recording.header.kernel,
-                mode,
-                &now,
-                &view,
-                Look::Colour,
-            );
+            let kernel = &recording.header.kernel;
+            draw(&mut buffer, TitleBar { kernel, mode }, &now, &view, Look::Colour);
             let symbols = || buffer.content.iter().flat_map(|cell| cell.symbol().chars());
             assert!(!symbols().any(char::is_control));
         }

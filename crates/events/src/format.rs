@@ -104,9 +104,11 @@ impl Line<'_> {
     }
 }
 
+/// The form of a line that declares a field.
+const FIELD: &str = "field:TYPE NAME; offset:N; size:N; signed:0 or 1;";
+
 /// `field:TYPE NAME[N]; offset:O; size:S; signed:B;`. Kernels before 2.6.32 had no `signed`.
 pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
-    const WHOLE: &str = "field:TYPE NAME; offset:N; size:N; signed:0 or 1;";
     let (mut declaration, mut offset, mut size, mut signed) = (None, None, None, None);
     for part in line.text.split(';') {
         let part = part.trim();
@@ -114,7 +116,7 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
             continue;
         }
         let Some((key, value)) = part.split_once(':') else {
-            return Err(line.not(WHOLE));
+            return Err(line.not(FIELD));
         };
         let number = || {
             value
@@ -128,32 +130,47 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
             "offset" => offset = number(),
             "size" => size = number(),
             "signed" => signed = number(),
-            _ => return Err(line.not(WHOLE)),
+            _ => return Err(line.not(FIELD)),
         }
     }
     let (Some(declaration), Some(offset), Some(size)) = (declaration, offset, size) else {
-        return Err(line.not(WHOLE));
+        return Err(line.not(FIELD));
     };
-    let (stem, brackets) = match declaration.split_once('[') {
-        // `__data_loc char[] name` has its brackets before the name.
-        Some((before, after)) => match after.split_once(']') {
-            Some((inside, name)) if !name.trim().is_empty() => {
-                (format!("{} {}", before.trim(), name.trim()), Some(inside.trim()))
-            }
-            Some((inside, _)) => (before.to_owned(), Some(inside.trim())),
-            None => return Err(line.not(WHOLE)),
-        },
-        None => (declaration.to_owned(), None),
-    };
+    let (stem, brackets) = split_brackets(declaration).ok_or_else(|| line.not(FIELD))?;
     let stem = stem.trim();
     let of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
     let name_at = stem.trim_end_matches(of_name).len();
     let (kind, name) = stem.split_at(name_at);
     let kind = kind.trim();
     if name.is_empty() {
-        return Err(line.not(WHOLE));
+        return Err(line.not(FIELD));
     }
-    let shape = if kind.starts_with("__data_loc") {
+    Ok(Field {
+        name: name.to_owned(),
+        declaration: kind.to_owned(),
+        offset,
+        size,
+        signed: signed.unwrap_or(0) == 1,
+        shape: shape(kind, brackets, size),
+    })
+}
+
+/// Splits `TYPE NAME[N]` into `TYPE NAME` and `N`; `None` if a bracket is not closed.
+fn split_brackets(declaration: &str) -> Option<(String, Option<&str>)> {
+    let Some((before, after)) = declaration.split_once('[') else {
+        return Some((declaration.to_owned(), None));
+    };
+    let (inside, name) = after.split_once(']')?;
+    // `__data_loc char[] name` has its brackets before the name.
+    let stem = match name.trim() {
+        "" => before.to_owned(),
+        name => format!("{} {name}", before.trim()),
+    };
+    Some((stem, Some(inside.trim())))
+}
+
+fn shape(kind: &str, brackets: Option<&str>, size: usize) -> Shape {
+    if kind.starts_with("__data_loc") {
         Shape::Elsewhere
     } else if kind.starts_with("__rel_loc") {
         Shape::ElsewhereRelative
@@ -166,15 +183,7 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
         Shape::Number
     } else {
         Shape::Numbers(1)
-    };
-    Ok(Field {
-        name: name.to_owned(),
-        declaration: kind.to_owned(),
-        offset,
-        size,
-        signed: signed.unwrap_or(0) == 1,
-        shape,
-    })
+    }
 }
 
 /// Bytes of one array element: from the array's length if it is stated as a number, else from the type's name.

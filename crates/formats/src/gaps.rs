@@ -57,8 +57,19 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     if recording.started_at.is_none() && cpus.is_empty() {
         return Err(ReadError::Nothing("neither a head nor a gap"));
     }
-    let mut kept_all = true;
-    let (mut lost, mut own) = (0_u64, 0_u64);
+    let totals = add_series(&mut recording, cpus);
+    if !whole {
+        let message =
+            "the file has no end: the run died, or the disk was full; what was written until then is read";
+        recording.note(Level::Error, "gaps_incomplete", "gaps", message);
+    }
+    totals.note(&mut recording);
+    Ok(recording)
+}
+
+/// Adds one series per CPU, and a note where the gaps differ from their stated number.
+fn add_series(recording: &mut Recording, cpus: BTreeMap<u32, Cpu>) -> GapTotals {
+    let mut totals = GapTotals::default();
     for (number, cpu) in cpus {
         let seen = cpu.spikes.seen();
         let mut series = Series::new(Kind::Noise);
@@ -68,9 +79,9 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         series.missed = cpu.lost;
         series.stated.count = cpu.seen.map(|all| all.saturating_sub(cpu.lost.unwrap_or(0)));
         series.spikes = cpu.spikes.in_order();
-        kept_all &= series.spikes.len() as u64 == seen;
-        lost = lost.saturating_add(cpu.lost.unwrap_or(0));
-        own = own.saturating_add(cpu.own);
+        totals.left_out |= series.spikes.len() as u64 != seen;
+        totals.lost = totals.lost.saturating_add(cpu.lost.unwrap_or(0));
+        totals.own = totals.own.saturating_add(cpu.own);
         if series.stated.count.is_some_and(|stated| stated != seen) {
             let message = format!(
                 "{seen} gaps are in the file, whose end says {}",
@@ -80,28 +91,34 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         }
         recording.series.push(series);
     }
-    if !whole {
-        let message =
-            "the file has no end: the run died, or the disk was full; what was written until then is read";
-        recording.note(Level::Error, "gaps_incomplete", "gaps", message);
+    totals
+}
+
+/// Facts about the gaps of all CPUs.
+#[derive(Default)]
+struct GapTotals {
+    lost: u64,
+    own: u64,
+    /// Gaps are in a histogram only, without their times.
+    left_out: bool,
+}
+
+impl GapTotals {
+    fn note(&self, recording: &mut Recording) {
+        let GapTotals { lost, own, left_out } = self;
+        if *lost > 0 {
+            let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
+            recording.note(Level::Warning, "gaps_lost", "gaps", message);
+        }
+        if *own > 0 {
+            let message = format!("{own} gaps are the tool's own wake-ups");
+            recording.note(Level::Info, "own_gaps", "gaps", message);
+        }
+        if *left_out {
+            let message = "the longest gaps of each CPU are kept with their times";
+            recording.note(Level::Info, "spikes_left_out", "gaps", message);
+        }
     }
-    if lost > 0 {
-        let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
-        recording.note(Level::Warning, "gaps_lost", "gaps", message);
-    }
-    if own > 0 {
-        let message = format!("{own} gaps are the tool's own wake-ups");
-        recording.note(Level::Info, "own_gaps", "gaps", message);
-    }
-    if !kept_all {
-        recording.note(
-            Level::Info,
-            "spikes_left_out",
-            "gaps",
-            "the longest gaps of each CPU are kept with their times",
-        );
-    }
-    Ok(recording)
 }
 
 /// `# started TIME`, `# cpu N threshold_ns N`, `# cpu N seen N written N lost N`; other comments are the user's.

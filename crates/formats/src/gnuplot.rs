@@ -91,6 +91,12 @@ pub fn write(recording: &Recording) -> String {
     panels.push((time_panel("What came when"), courses));
     panels.push((time_panel("When single samples were"), times));
     panels.retain(|(_, curves)| !curves.is_empty());
+    plot(&mut text, &panels);
+    text
+}
+
+/// Draws the panels, with their settings, one below the other.
+fn plot(text: &mut String, panels: &[(String, Vec<String>)]) {
     text.push_str("set grid\n");
     let many = panels.len() > 1;
     if many {
@@ -102,7 +108,6 @@ pub fn write(recording: &Recording) -> String {
     if many {
         text.push_str("unset multiplot\n");
     }
-    text
 }
 
 /// Facts that no curve can show, as comments.

@@ -2,7 +2,7 @@
 //! milliseconds, as the Java tools write it.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::Lines;
+use crate::lines::{Line, Lines};
 use crate::model::{Basis, Kind, Recording, Series};
 use crate::tally::{Room, Tally, check_series};
 use base64::Engine as _;
@@ -38,12 +38,14 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
     let mut room = Room::default();
     let mut deserializer = Deserializer::new();
-    let mut gaps = false;
+    let mut plain = Kind::Latency;
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if let Some(comment) = text.strip_prefix("#[").and_then(|rest| rest.strip_suffix(']')) {
-            gaps |= comment.starts_with(GAPS);
+            if comment.starts_with(GAPS) {
+                plain = Kind::Noise;
+            }
             if recording.facts.len() < 64 {
                 recording.fact("comment", comment);
             }
@@ -53,40 +55,77 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         if text.is_empty() || text.starts_with('#') || text.starts_with("\"StartTimestamp\"") {
             continue;
         }
-        let row = format!("{text}\n");
-        let entry = IntervalLogIterator::new(row.as_bytes()).next();
-        let Some(Ok(LogEntry::Interval(interval))) = entry else {
-            return Err(line.unexpected());
-        };
-        let packed = |why: String| line.wrong(text, Problem::Packed(quoted(&why)));
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(interval.encoded_histogram())
-            .map_err(|error| packed(error.to_string()))?;
-        let histogram: Histogram<u64> = deserializer
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|error| packed(error.to_string()))?;
-        let tag = interval
-            .tag()
-            .map(|tag| tag.as_str().to_owned())
-            .unwrap_or_default();
-        let (tally, length) = tags.entry(tag).or_default();
-        *length = length.saturating_add(interval.duration());
-        for step in histogram.iter_recorded() {
-            let value = step.value_iterated_to();
-            let low_ns = histogram.lowest_equivalent(value);
-            let width = histogram
-                .highest_equivalent(value)
-                .saturating_sub(low_ns)
-                .saturating_add(1);
-            if !tally.add(low_ns, width, step.count_at_value(), &mut room)? {
-                return Err(line.wrong(text, Problem::TooLarge("its count".to_owned())));
-            }
+        let interval = read_interval(&line, text, &mut deserializer)?;
+        let (tally, length) = tags.entry(interval.tag).or_default();
+        *length = length.saturating_add(interval.length);
+        if !add_histogram(tally, &interval.histogram, &mut room)? {
+            return Err(line.wrong(text, Problem::TooLarge("its count".to_owned())));
         }
         check_series(tags.len())?;
     }
+    add_series(&mut recording, tags, plain);
+    if recording.series.is_empty() {
+        return Err(ReadError::Nothing("no interval"));
+    }
+    let message = "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
+         write it; jHiccup also adds samples that it computed for missed ones";
+    recording.note(Level::Info, "unit_not_stated", "unit", message);
+    Ok(recording)
+}
+
+/// One line of the log.
+struct TaggedInterval {
+    tag: String,
+    length: Duration,
+    histogram: Histogram<u64>,
+}
+
+fn read_interval(
+    line: &Line<'_>,
+    text: &str,
+    deserializer: &mut Deserializer,
+) -> Result<TaggedInterval, ReadError> {
+    let row = format!("{text}\n");
+    let entry = IntervalLogIterator::new(row.as_bytes()).next();
+    let Some(Ok(LogEntry::Interval(interval))) = entry else {
+        return Err(line.unexpected());
+    };
+    let packed = |why: String| line.wrong(text, Problem::Packed(quoted(&why)));
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(interval.encoded_histogram())
+        .map_err(|error| packed(error.to_string()))?;
+    let histogram = deserializer
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|error| packed(error.to_string()))?;
+    let tag = interval.tag().map(|tag| tag.as_str().to_owned());
+    Ok(TaggedInterval {
+        tag: tag.unwrap_or_default(),
+        length: interval.duration(),
+        histogram,
+    })
+}
+
+/// Adds the samples of a histogram; false if a sum overflows.
+fn add_histogram(tally: &mut Tally, histogram: &Histogram<u64>, room: &mut Room) -> Result<bool, ReadError> {
+    for step in histogram.iter_recorded() {
+        let value = step.value_iterated_to();
+        let low_ns = histogram.lowest_equivalent(value);
+        let width = histogram
+            .highest_equivalent(value)
+            .saturating_sub(low_ns)
+            .saturating_add(1);
+        if !tally.add(low_ns, width, step.count_at_value(), room)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Adds one series per tag. Those that only say more about another one are put beside it.
+fn add_series(recording: &mut Recording, tags: BTreeMap<String, (Tally, Duration)>, plain: Kind) {
     let mut beside = Vec::new();
     for (tag, (tally, length)) in tags {
-        let known = of_tag(&tag, gaps);
+        let known = of_tag(&tag, plain);
         let mut series = known.clone().unwrap_or_else(|| Series::new(Kind::Latency));
         if known.is_none() && !tag.is_empty() {
             recording.fact("tag", tag);
@@ -107,25 +146,17 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             None => recording.series.push(one),
         }
     }
-    if recording.series.is_empty() {
-        return Err(ReadError::Nothing("no interval"));
-    }
-    let message = "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
-         write it; jHiccup also adds samples that it computed for missed ones";
-    recording.note(Level::Info, "unit_not_stated", "unit", message);
-    Ok(recording)
 }
 
 /// The prefix of the comment that says that no wake-ups were measured.
 const GAPS: &str = "gaps in a busy loop";
 
 /// `cpu3`, `cpu3-noise`, `cpu3-schedule`: the tags that we write. In other tools' tags only the first form has a meaning.
-fn of_tag(tag: &str, gaps: bool) -> Option<Series> {
+fn of_tag(tag: &str, plain: Kind) -> Option<Series> {
     let (cpu, what) = tag.split_once('-').unwrap_or((tag, ""));
     let cpu = cpu.strip_prefix("cpu")?.parse().ok()?;
     let (kind, basis) = match what {
-        "" if gaps => (Kind::Noise, Basis::Samples),
-        "" => (Kind::Latency, Basis::Samples),
+        "" => (plain, Basis::Samples),
         "noise" => (Kind::Noise, Basis::Samples),
         other => {
             let mut known = Basis::ALL.into_iter().skip(1);

@@ -120,6 +120,10 @@ pub fn judge(series: &Series, requirement: &Requirement) -> Judgement {
     Judgement { outcome, why }
 }
 
+fn not_shown(why: impl Into<String>) -> (Outcome, String) {
+    (Outcome::NotShown, why.into())
+}
+
 fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
     let complete = series.overflow == Some(0);
     let last = series
@@ -128,18 +132,14 @@ fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
         .filter(|_| complete)
         .map(|bucket| (bucket.low_ns, bucket.high_ns()));
     match series.stated_max_ns().or(last) {
-        None => (
-            Outcome::NotShown,
-            "the file does not say its largest sample".to_owned(),
-        ),
+        None => not_shown("the file does not say its largest sample"),
         Some((low, _)) if low >= below_ns => (
             Outcome::Violated,
             format!("the largest sample is {low} ns or more"),
         ),
-        Some((_, high)) if high >= below_ns => (
-            Outcome::NotShown,
-            format!("the largest sample may be {high} ns: the file is not finer"),
-        ),
+        Some((_, high)) if high >= below_ns => not_shown(format!(
+            "the largest sample may be {high} ns: the file is not finer"
+        )),
         Some((_, high)) => (
             Outcome::Held,
             match series.samples() {
@@ -161,28 +161,17 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
     let total = count.saturating_add(missed);
     let needed = samples_needed(share);
     let too_few = || {
-        (
-            Outcome::NotShown,
-            format!("too few samples: {total}, and this percentile needs {needed} or more"),
-        )
+        not_shown(format!(
+            "too few samples: {total}, and this percentile needs {needed} or more"
+        ))
     };
     if count == 0 {
-        return (
-            Outcome::NotShown,
-            "the file does not say how many samples there were".to_owned(),
-        );
+        return not_shown("the file does not say how many samples there were");
     }
     if series.buckets.is_empty() {
-        return match series
-            .stated
-            .quantiles
-            .iter()
-            .find(|(known, _)| (known - share).abs() < 1e-9)
-        {
-            None => (
-                Outcome::NotShown,
-                "the file has no histogram, and does not state this percentile".to_owned(),
-            ),
+        let mut stated = series.stated.quantiles.iter();
+        return match stated.find(|(known, _)| (known - share).abs() < 1e-9) {
+            None => not_shown("the file has no histogram, and does not state this percentile"),
             Some((_, value)) if *value >= below_ns => {
                 (Outcome::Violated, format!("the file states {value} ns"))
             }
@@ -201,18 +190,17 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         return too_few();
     }
     if series.overflow.is_none() {
-        let why = "the file does not say how many samples were above its histogram";
-        return (Outcome::NotShown, why.to_owned());
+        return not_shown("the file does not say how many samples were above its histogram");
     }
     if possibly > allowed {
-        let why = format!(
+        return not_shown(format!(
             "{possibly} of {total} samples may not be below, and {allowed} may be: the file is not finer"
-        );
-        return (Outcome::NotShown, why);
+        ));
     }
     if possibly.saturating_add(missed) > allowed {
-        let why = format!("{missed} wake-ups were missed, and how late they would have been is unknown");
-        return (Outcome::NotShown, why);
+        return not_shown(format!(
+            "{missed} wake-ups were missed, and how late they would have been is unknown"
+        ));
     }
     (
         Outcome::Held,

@@ -1,7 +1,7 @@
 //! Reads sysjitter's raw files (`--raw PREFIX`, one per core): every gap above the threshold with its time.
 
 use crate::error::{Problem, ReadError, quoted};
-use crate::lines::Lines;
+use crate::lines::{Line, Lines};
 use crate::model::{Kind, Recording, Series, Spike};
 use crate::tally::{Room, Spikes, Tally};
 use measure::Level;
@@ -16,22 +16,12 @@ pub fn looks_like(head: &str) -> bool {
 /// Reads it. A row is time (ns), distance to the previous gap (us), and the gap in cycles and in nanoseconds.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = Recording::new(NAME, "sysjitter", 1);
-    let mut series = Series::new(Kind::Noise);
+    let mut head = SysjitterHead::default();
     let (mut tally, mut spikes, mut room) = (Tally::default(), Spikes::default(), Room::default());
-    let mut mhz = None;
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
-        let text = line.text.trim();
-        if let Some(comment) = text.strip_prefix('#') {
-            match comment.trim().split_once(':') {
-                Some(("cpu_mhz", _)) if mhz.is_some() => {
-                    return Err(line.wrong(text, Problem::Order("cpu_mhz".to_owned())));
-                }
-                Some(("cpu_mhz", value)) => mhz = Some(line.number(value.trim())?),
-                Some(("n_interruptions", value)) => series.stated.count = Some(line.number(value.trim())?),
-                Some(("core", value)) => series.cpu = Some(line.small(value.trim())?),
-                _ => {}
-            }
+        if let Some(comment) = line.text.trim().strip_prefix('#') {
+            head.read(&line, comment)?;
             continue;
         }
         let words: Vec<&str> = line.words().take(6).collect();
@@ -60,32 +50,63 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         }
     }
     let seen = spikes.seen();
+    if head.mhz.is_none() && seen == 0 {
+        return Err(ReadError::Nothing("neither a head nor a gap"));
+    }
+    let mut series = Series::new(Kind::Noise);
+    series.cpu = head.core;
+    series.stated.count = head.count;
     series.buckets = tally.buckets();
     series.spikes = spikes.in_order();
     series.overflow = Some(0);
-    let (stated, kept) = (series.stated.count, series.spikes.len() as u64);
+    let kept = series.spikes.len() as u64;
     recording.series.push(series);
-    if mhz.is_none() && seen == 0 {
-        return Err(ReadError::Nothing("neither a head nor a gap"));
-    }
-    if stated.is_some_and(|stated| stated != seen) {
-        let message = format!(
-            "{seen} gaps are in the file, whose head says {}",
-            stated.unwrap_or(0)
-        );
-        recording.note(Level::Error, "sums_differ", "gaps", message);
-    }
-    if kept < seen {
-        let message = format!("the {kept} longest gaps are kept with their times");
-        recording.note(Level::Info, "spikes_left_out", "gaps", message);
-    }
-    if let Some(mhz) = mhz {
-        let message = format!(
-            "the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much"
-        );
-        recording.note(Level::Info, "integer_mhz", "counter", message);
-    }
-    let message = "the file does not say its threshold; gaps below it were not recorded";
-    recording.note(Level::Info, "threshold_not_stated", "threshold", message);
+    head.note(&mut recording, seen, kept);
     Ok(recording)
+}
+
+/// What the comments before the gaps state.
+#[derive(Default)]
+struct SysjitterHead {
+    mhz: Option<u64>,
+    count: Option<u64>,
+    core: Option<u32>,
+}
+
+impl SysjitterHead {
+    fn read(&mut self, line: &Line<'_>, comment: &str) -> Result<(), ReadError> {
+        match comment.trim().split_once(':') {
+            Some(("cpu_mhz", _)) if self.mhz.is_some() => {
+                return Err(line.wrong(line.text.trim(), Problem::Order("cpu_mhz".to_owned())));
+            }
+            Some(("cpu_mhz", value)) => self.mhz = Some(line.number(value.trim())?),
+            Some(("n_interruptions", value)) => self.count = Some(line.number(value.trim())?),
+            Some(("core", value)) => self.core = Some(line.small(value.trim())?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Notes what limits the recording. Of the `seen` gaps, `kept` have their times.
+    fn note(&self, recording: &mut Recording, seen: u64, kept: u64) {
+        if self.count.is_some_and(|stated| stated != seen) {
+            let message = format!(
+                "{seen} gaps are in the file, whose head says {}",
+                self.count.unwrap_or(0)
+            );
+            recording.note(Level::Error, "sums_differ", "gaps", message);
+        }
+        if kept < seen {
+            let message = format!("the {kept} longest gaps are kept with their times");
+            recording.note(Level::Info, "spikes_left_out", "gaps", message);
+        }
+        if let Some(mhz) = self.mhz {
+            let message = format!(
+                "the counter's frequency was cut to whole MHz ({mhz}): times are wrong by up to that much"
+            );
+            recording.note(Level::Info, "integer_mhz", "counter", message);
+        }
+        let message = "the file does not say its threshold; gaps below it were not recorded";
+        recording.note(Level::Info, "threshold_not_stated", "threshold", message);
+    }
 }

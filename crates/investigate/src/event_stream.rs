@@ -18,7 +18,7 @@ use session::Session;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
+use trace::{Catalogue, Drained, PageMemory, Recorded, Recorder, TraceError, Way};
 use tracing::instance::{Instance, found};
 use tracing::ipi_senders::{IpiSenders, SendersReport};
 use tracing::refusal::untraceable;
@@ -148,18 +148,14 @@ impl<'r> EventStream<'r> {
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = trace_clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = target.machine.topology.online.iter().collect();
-        let kept = options.until.map_or(0, |_| SHOWN);
+        let memory = PageMemory {
+            undelivered_bytes: options.waiting_bytes(),
+            kept_pages: options.until.map_or(0, |_| SHOWN),
+        };
         let place = instance.file(".");
         let idle = idle(root, &instance, kernel.senders.group())?;
-        let recorder = Recorder::open(
-            &place,
-            &online,
-            catalogue.layout,
-            options.waiting_bytes(),
-            kept,
-            Way::Read,
-        )
-        .map_err(|error| untraceable(session, error))?;
+        let recorder = Recorder::open(&place, &online, catalogue.layout, memory, Way::Read)
+            .map_err(|error| untraceable(session, error))?;
         let events = OpenEvents {
             instance: &instance,
             clock,

@@ -16,7 +16,7 @@ use root::{Failure, Status};
 use root::{Root, Tracefs};
 use session::Session;
 use std::ops::ControlFlow;
-use trace::{Recorder, TraceError, Way};
+use trace::{PageMemory, Recorder, TraceError, Way};
 use tracing::instance::{Instance, found};
 use tracing::refusal::untraceable;
 
@@ -258,7 +258,11 @@ impl HeldTracer {
             )));
         }
         let numbers: Vec<CpuId> = cpus.iter().collect();
-        let recorder = Recorder::open(&dir, &numbers, layout, options.waiting_bytes(), 0, Way::Read)
+        let memory = PageMemory {
+            undelivered_bytes: options.waiting_bytes(),
+            kept_pages: 0,
+        };
+        let recorder = Recorder::open(&dir, &numbers, layout, memory, Way::Read)
             .map_err(|error| untraceable(session, error))?;
         Ok(FunctionTrace {
             source: Some(Source { dir, recorder }),

@@ -14,7 +14,7 @@ use session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trace::{Recorder, Way};
+use trace::{PageMemory, Recorder, Way};
 use tracing::instance::{Instance, found};
 use tracing::refusal::untraceable;
 
@@ -22,7 +22,10 @@ use tracing::refusal::untraceable;
 const TRACER: &str = "hwlat";
 /// One record per window, which is a second.
 const BUFFER_KIB: u64 = 64;
-const MEMORY: usize = 1 << 20;
+const MEMORY: PageMemory = PageMemory {
+    undelivered_bytes: 1 << 20,
+    kept_pages: 0,
+};
 
 /// Runs the tracer. The report has the reason if it could not run. The note reports an instance that could not be removed.
 pub fn look_for_hwlat(
@@ -73,15 +76,8 @@ fn look(
         &wanted(machine, cpus, report.threshold_ns / 1_000),
     )?;
     let numbers: Vec<CpuId> = cpus.iter().collect();
-    let mut recorder = Recorder::open(
-        &instance.file("."),
-        &numbers,
-        catalogue.layout,
-        MEMORY,
-        0,
-        Way::Read,
-    )
-    .map_err(|error| untraceable(session, error))?;
+    let mut recorder = Recorder::open(&instance.file("."), &numbers, catalogue.layout, MEMORY, Way::Read)
+        .map_err(|error| untraceable(session, error))?;
     let (stop, start) = (session::stop_flag(), Instant::now());
     while start.elapsed() < time && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(

@@ -9,7 +9,7 @@ mod tasks;
 pub use json::INSPECT_SCHEMA;
 
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use machine::{CpuSet, Machine, Preemption, Version};
+use machine::{CpuSet, Machine, Preemption, Topology, Version};
 use root::Origin;
 use std::io::{self, Write};
 
@@ -162,6 +162,11 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
             COLUMNS
         )
     )?;
+    writeln!(out, "{}\n", counts(topology))
+}
+
+/// `8 CPUs online · 1 package · 2 memory nodes`
+fn counts(topology: &Topology) -> String {
     let mut parts = vec![format!("{} online", counted(topology.online.len(), "CPU"))];
     let distinct = |numbers: Vec<i64>| {
         numbers
@@ -180,7 +185,7 @@ fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<
     if offline > 0 {
         parts.insert(1, format!("{offline} offline"));
     }
-    writeln!(out, "{}\n", parts.join(" · "))
+    parts.join(" · ")
 }
 
 fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::boots::{Boot, Kernel, kernels, preemptions};
 use crate::document::{Axes, Context, StudyError};
-use crate::isolations::{Method, method, switches, unused};
+use crate::isolations::{Method, Switch, method, switches, unused};
 use crate::levels::levels;
 use crate::loads::different_loads;
 use measure::load::LoadKind;
@@ -81,73 +81,30 @@ pub(crate) struct Product {
 
 /// Builds the product. Axes that need their own boot come last, and only where the file has them.
 pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyError> {
-    unused(axes, context)?;
-    let isolations = levels(axes.isolation.as_ref(), "isolation", "none", context)?;
-    let loads = levels(axes.load.as_ref(), "load", "idle", context)?;
-    let knobs = switches(axes.knob.as_ref(), context)?;
-    let (preemptions, kernels) = (preemptions(axes, context)?, kernels(axes, context)?);
-    let lengths = [
-        isolations.len(),
-        loads.len(),
-        preemptions.len().max(1),
-        kernels.len().max(1),
-    ];
-    let settings = countable(&lengths, knobs.len())?;
-    let loads = different_loads(loads, axes, context)?;
+    let levels = AxisLevels::read(axes, context)?;
     let mut product = Product {
-        axes: vec![
-            axis("isolation", isolations.iter().map(|(word, _)| word.clone())),
-            axis("load", loads.iter().map(|(word, _)| word.clone())),
-        ],
+        axes: levels.axes(),
         cells: Vec::new(),
         boots: Vec::new(),
     };
-    product.axes.extend(
-        knobs
-            .iter()
-            .map(|knob| axis(knob.name, ["off", "on"].map(str::to_owned))),
-    );
-    if !preemptions.is_empty() {
-        product.axes.push(axis("preemption", preemptions.iter().cloned()));
-    }
-    if !kernels.is_empty() {
-        product
-            .axes
-            .push(axis("kernel", kernels.iter().map(|kernel| kernel.text.clone())));
-    }
     let mut known: Vec<(usize, Method)> = Vec::new();
-    for (place, (word, line)) in isolations.iter().enumerate() {
-        for setting in 0..settings {
-            // The first knob varies slowest, as everywhere in the product.
-            let is_on = |knob: usize| setting >> (knobs.len() - 1 - knob) & 1 == 1;
-            let method = method(word, *line, &knobs, &is_on, context)?;
+    for (place, (word, line)) in levels.isolations.iter().enumerate() {
+        for setting in 0..levels.settings {
+            let is_on = |knob: usize| levels.is_on(knob, setting);
+            let method = method(word, *line, &levels.knobs, &is_on, context)?;
             if let Some((same, _)) = known
                 .iter()
                 .find(|(other, same)| *same == method && *other != place)
             {
-                let before = isolations.get(*same).map_or("another level", |(word, _)| word);
+                let before = levels.isolations.get(*same);
+                let before = before.map_or("another level", |(word, _)| word);
                 let what = format!("`{word}` is the same isolation as `{before}`");
                 return Err(StudyError::new(*line, what, "take one of them out"));
             }
-            for (load_place, (load_word, kinds)) in loads.iter().enumerate() {
-                let mut name = format!("{word}-{load_word}");
-                let mut levels = vec![place, load_place];
-                for (knob, switch) in knobs.iter().enumerate() {
-                    name.push_str(&format!(
-                        "-{}.{}",
-                        switch.name,
-                        if is_on(knob) { "on" } else { "off" }
-                    ));
-                    levels.push(usize::from(is_on(knob)));
+            for load_place in 0..levels.loads.len() {
+                if let Some(cell) = levels.cell(place, load_place, setting, &method) {
+                    product.add(&cell, &method.boot, &levels);
                 }
-                let cell = Cell {
-                    name,
-                    levels,
-                    intent: method.intent.clone(),
-                    load: kinds.clone(),
-                    boot: 0,
-                };
-                product.add(&cell, &method.boot, &preemptions, &kernels);
             }
             known.push((place, method));
         }
@@ -155,11 +112,88 @@ pub(crate) fn product(axes: &Axes, context: &Context) -> Result<Product, StudyEr
     Ok(product)
 }
 
+/// The levels of all axes.
+struct AxisLevels<'a> {
+    isolations: Vec<(String, usize)>,
+    loads: Vec<(String, Vec<LoadKind>)>,
+    knobs: Vec<Switch<'a>>,
+    preemptions: Vec<String>,
+    kernels: Vec<Kernel>,
+    /// The number of settings of the knobs: each is off or on.
+    settings: usize,
+}
+
+impl<'a> AxisLevels<'a> {
+    fn read(axes: &'a Axes, context: &Context) -> Result<AxisLevels<'a>, StudyError> {
+        unused(axes, context)?;
+        let isolations = levels(axes.isolation.as_ref(), "isolation", "none", context)?;
+        let loads = levels(axes.load.as_ref(), "load", "idle", context)?;
+        let knobs = switches(axes.knob.as_ref(), context)?;
+        let (preemptions, kernels) = (preemptions(axes, context)?, kernels(axes, context)?);
+        let lengths = [
+            isolations.len(),
+            loads.len(),
+            preemptions.len().max(1),
+            kernels.len().max(1),
+        ];
+        Ok(AxisLevels {
+            settings: countable(&lengths, knobs.len())?,
+            loads: different_loads(loads, axes, context)?,
+            isolations,
+            knobs,
+            preemptions,
+            kernels,
+        })
+    }
+
+    fn axes(&self) -> Vec<Axis> {
+        let mut axes = vec![
+            axis("isolation", self.isolations.iter().map(|(word, _)| word.clone())),
+            axis("load", self.loads.iter().map(|(word, _)| word.clone())),
+        ];
+        let knobs = self.knobs.iter();
+        axes.extend(knobs.map(|knob| axis(knob.name, ["off", "on"].map(str::to_owned))));
+        if !self.preemptions.is_empty() {
+            axes.push(axis("preemption", self.preemptions.iter().cloned()));
+        }
+        if !self.kernels.is_empty() {
+            let kernels = self.kernels.iter();
+            axes.push(axis("kernel", kernels.map(|kernel| kernel.text.clone())));
+        }
+        axes
+    }
+
+    /// Whether a knob is on in a setting. The first knob varies slowest, as everywhere in the product.
+    fn is_on(&self, knob: usize, setting: usize) -> bool {
+        setting >> (self.knobs.len() - 1 - knob) & 1 == 1
+    }
+
+    /// The cell of an isolation, a load and a setting of the knobs, without its boot.
+    fn cell(&self, isolation: usize, load: usize, setting: usize, method: &Method) -> Option<Cell> {
+        let (word, _) = self.isolations.get(isolation)?;
+        let (load_word, kinds) = self.loads.get(load)?;
+        let mut name = format!("{word}-{load_word}");
+        let mut levels = vec![isolation, load];
+        for (knob, switch) in self.knobs.iter().enumerate() {
+            let is_on = self.is_on(knob, setting);
+            name.push_str(&format!("-{}.{}", switch.name, if is_on { "on" } else { "off" }));
+            levels.push(usize::from(is_on));
+        }
+        Some(Cell {
+            name,
+            levels,
+            intent: method.intent.clone(),
+            load: kinds.clone(),
+            boot: 0,
+        })
+    }
+}
+
 impl Product {
     /// Adds a cell for every preemption model and kernel.
-    fn add(&mut self, cell: &Cell, words: &[String], preemptions: &[String], kernels: &[Kernel]) {
-        for (preemption_place, preemption) in or_none(preemptions) {
-            for (kernel_place, kernel) in or_none(kernels) {
+    fn add(&mut self, cell: &Cell, words: &[String], levels: &AxisLevels) {
+        for (preemption_place, preemption) in or_none(&levels.preemptions) {
+            for (kernel_place, kernel) in or_none(&levels.kernels) {
                 let mut cell = cell.clone();
                 let mut boot = Boot {
                     words: words.to_vec(),

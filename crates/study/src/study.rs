@@ -2,7 +2,7 @@
 
 use crate::boots::Boot;
 use crate::cells::{Axis, Cell, MOST_RUNS, Product, product};
-use crate::document::{Context, Document, LoadPlace, SourceText, StudyError, What};
+use crate::document::{Context, Document, LoadPlace, Measure, SourceText, StudyError, What};
 use crate::which_knob::{self, KnobQuestion};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,44 +101,9 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         isolations: &document.isolation,
     };
     let measure = &document.measure;
-    let each = context.duration(&measure.each)?;
-    let line = context.line(&measure.each.span());
-    if each < Duration::from_millis(100) || each > Duration::from_secs(24 * 3600) {
-        return Err(StudyError::new(
-            line,
-            "a run measures for 100ms to 24h",
-            "write a time between these",
-        ));
-    }
-    if let (What::All, Some(policy)) = (measure.what, &measure.policy) {
-        let line = context.line(&policy.span());
-        let next = "leave `policy` out, or measure latency or noise";
-        return Err(StudyError::new(
-            line,
-            "`measure all` chooses its policies itself",
-            next,
-        ));
-    }
-    if let (What::Noise, Some(interval)) = (measure.what, &measure.interval) {
-        let line = context.line(&interval.span());
-        return Err(StudyError::new(
-            line,
-            "noise has no `interval`: its thread never sleeps",
-            "leave it out",
-        ));
-    }
-    if let Some(interval) = &measure.interval {
-        let time = context.duration(interval)?;
-        if time < Duration::from_micros(10) || time > Duration::from_secs(10).min(each) {
-            let line = context.line(&interval.span());
-            let next = "write a time between these";
-            return Err(StudyError::new(
-                line,
-                "a period is 10us to 10s, and not longer than the run",
-                next,
-            ));
-        }
-    }
+    let each = run_time(measure, &context)?;
+    check_policy(measure, &context)?;
+    check_interval(measure, each, &context)?;
     let repetitions = *document.repetitions.get_ref();
     let line = context.line(&document.repetitions.span());
     if repetitions == 0 {
@@ -148,27 +113,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
             "ask for 4 or more: with fewer, no difference can be shown",
         ));
     }
-    let budget = document
-        .budget
-        .as_ref()
-        .map(|budget| context.duration(budget))
-        .transpose()?;
-    let cool_down = document
-        .cool_down
-        .as_ref()
-        .map(|time| context.duration(time))
-        .transpose()?;
-    let cool_down = cool_down.unwrap_or_default();
-    if let (Some(budget), Some(source_text)) = (budget, &document.budget)
-        && budget < each.saturating_add(cool_down)
-    {
-        let next = "give it more, or measure for a shorter time";
-        return Err(StudyError::new(
-            context.line(&source_text.span()),
-            "not one run fits into the budget",
-            next,
-        ));
-    }
+    let (budget, cool_down) = budget_and_cool_down(document, each, &context)?;
     let cool_to_c = document
         .cool_to_c
         .as_ref()
@@ -183,15 +128,13 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         );
         return Err(StudyError::new(line, what, "ask for fewer repetitions or levels"));
     }
+    let source_text = |text: &Option<Spanned<String>>| text.as_ref().map(|text| context.source_text(text));
     Ok(Study {
         what: measure.what,
         cpus: context.source_text(&measure.cpus),
         each,
-        policy: measure.policy.as_ref().map(|policy| context.source_text(policy)),
-        interval: measure
-            .interval
-            .as_ref()
-            .map(|interval| context.source_text(interval)),
+        policy: source_text(&measure.policy),
+        interval: source_text(&measure.interval),
         load_place: document.load_on,
         repetitions,
         seed: document.seed.unwrap_or(1),
@@ -203,4 +146,75 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         boots,
         which_knob,
     })
+}
+
+/// How long one run measures.
+fn run_time(measure: &Measure, context: &Context) -> Result<Duration, StudyError> {
+    let each = context.duration(&measure.each)?;
+    if each < Duration::from_millis(100) || each > Duration::from_secs(24 * 3600) {
+        return Err(StudyError::new(
+            context.line(&measure.each.span()),
+            "a run measures for 100ms to 24h",
+            "write a time between these",
+        ));
+    }
+    Ok(each)
+}
+
+fn check_policy(measure: &Measure, context: &Context) -> Result<(), StudyError> {
+    match (measure.what, &measure.policy) {
+        (What::All, Some(policy)) => Err(StudyError::new(
+            context.line(&policy.span()),
+            "`measure all` chooses its policies itself",
+            "leave `policy` out, or measure latency or noise",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_interval(measure: &Measure, each: Duration, context: &Context) -> Result<(), StudyError> {
+    let Some(interval) = &measure.interval else {
+        return Ok(());
+    };
+    let line = context.line(&interval.span());
+    if measure.what == What::Noise {
+        return Err(StudyError::new(
+            line,
+            "noise has no `interval`: its thread never sleeps",
+            "leave it out",
+        ));
+    }
+    let time = context.duration(interval)?;
+    if time < Duration::from_micros(10) || time > Duration::from_secs(10).min(each) {
+        return Err(StudyError::new(
+            line,
+            "a period is 10us to 10s, and not longer than the run",
+            "write a time between these",
+        ));
+    }
+    Ok(())
+}
+
+/// The maximum duration of one call, and the idle time before each run.
+fn budget_and_cool_down(
+    document: &Document,
+    each: Duration,
+    context: &Context,
+) -> Result<(Option<Duration>, Duration), StudyError> {
+    let duration = |time: &Option<Spanned<String>>| {
+        let time = time.as_ref().map(|time| context.duration(time));
+        time.transpose()
+    };
+    let budget = duration(&document.budget)?;
+    let cool_down = duration(&document.cool_down)?.unwrap_or_default();
+    if let (Some(budget), Some(source_text)) = (budget, &document.budget)
+        && budget < each.saturating_add(cool_down)
+    {
+        return Err(StudyError::new(
+            context.line(&source_text.span()),
+            "not one run fits into the budget",
+            "give it more, or measure for a shorter time",
+        ));
+    }
+    Ok((budget, cool_down))
 }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
-use trace::{Drained, Recorder, Spooler, Way, catalogue};
+use trace::{Drained, PageMemory, Recorder, Spooler, Way, catalogue};
 
 const ROUNDS: usize = 15;
 const MARKS: usize = 30_000;
@@ -26,6 +26,10 @@ fn main() {
     let dir = PathBuf::from(tracefs.file("instances/reading-speed"));
     let path = dir.to_str().unwrap();
     let cpus = [CpuId(0)];
+    let memory = PageMemory {
+        undelivered_bytes: 64 << 20,
+        kept_pages: 0,
+    };
     let mut costs = [const { Vec::new() }; 7];
     for _ in 0..ROUNDS {
         for (case, costs) in costs.iter_mut().enumerate() {
@@ -39,7 +43,7 @@ fn main() {
             let way = if case % 2 == 0 { Way::Mapped } else { Way::Read };
             let (pages, ns) = match case {
                 0 | 1 => {
-                    let mut recorder = Recorder::open(path, &cpus, layout, 64 << 20, 0, way).unwrap();
+                    let mut recorder = Recorder::open(path, &cpus, layout, memory, way).unwrap();
                     fill(MARKS);
                     let begun = Instant::now();
                     assert_eq!(recorder.drain(|| 0).unwrap(), Drained::Empty);
@@ -48,7 +52,7 @@ fn main() {
                 // A look at a buffer in which nothing is new, or little.
                 2..6 => {
                     let marks = if case < 4 { 5 } else { 0 };
-                    let mut recorder = Recorder::open(path, &cpus, layout, 64 << 20, 0, way).unwrap();
+                    let mut recorder = Recorder::open(path, &cpus, layout, memory, way).unwrap();
                     let mut look = || {
                         fill(marks);
                         let begun = Instant::now();

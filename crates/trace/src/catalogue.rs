@@ -27,8 +27,7 @@ pub struct Catalogue {
 /// # Errors
 /// A file that cannot be read or is not a description; events are requested, but none of them exists.
 pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, TraceError> {
-    let endian = Endian::native();
-    let mut formats = Formats::new(endian);
+    let mut formats = Formats::new(Endian::native());
     let (mut events, mut absent, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for want in wanted {
         let found = events_of(root, top, want)?;
@@ -53,11 +52,7 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
             events.push(event);
         }
     }
-    // Entries that the kernel's tracers write are described as well, but are not events that could be enabled.
-    for name in root.names(&format!("{top}/events/ftrace"))?.unwrap_or_default() {
-        let Some(text) = root.text(&format!("{top}/events/ftrace/{name}/format"))? else {
-            continue;
-        };
+    for text in tracer_formats(root, top)? {
         // The description of an unused tracer need not parse; a file stores its text unchanged.
         if let Ok(format) = Format::parse("ftrace", &text) {
             let _ = formats.add(format);
@@ -69,16 +64,7 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
             wanted: wanted.join(", "),
         });
     }
-    let text = |path: &str| -> Result<String, TraceError> { Ok(root.text(path)?.unwrap_or_default()) };
-    let description = Description {
-        endian,
-        header_page: text(&format!("{top}/events/header_page"))?,
-        header_event: text(&format!("{top}/events/header_event"))?,
-        formats: texts,
-        kallsyms: text("/proc/kallsyms")?,
-        printk_formats: text(&format!("{top}/printk_formats"))?,
-        saved_cmdlines: text(&format!("{top}/saved_cmdlines"))?,
-    };
+    let description = describe(root, top, texts)?;
     let layout = description.layout().map_err(|error| TraceError::Format {
         path: format!("{top}/events/header_page"),
         error,
@@ -90,6 +76,30 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
         events,
         absent,
         layout,
+    })
+}
+
+/// Descriptions of the entries that the kernel's tracers write. They are not events that could be enabled.
+fn tracer_formats(root: &Root, top: &str) -> Result<Vec<String>, TraceError> {
+    let names = root.names(&format!("{top}/events/ftrace"))?.unwrap_or_default();
+    let mut texts = Vec::new();
+    for name in names {
+        texts.extend(root.text(&format!("{top}/events/ftrace/{name}/format"))?);
+    }
+    Ok(texts)
+}
+
+/// The kernel's texts with these descriptions of events.
+fn describe(root: &Root, top: &str, formats: Vec<(String, String)>) -> Result<Description, TraceError> {
+    let text = |path: &str| -> Result<String, TraceError> { Ok(root.text(path)?.unwrap_or_default()) };
+    Ok(Description {
+        endian: Endian::native(),
+        header_page: text(&format!("{top}/events/header_page"))?,
+        header_event: text(&format!("{top}/events/header_event"))?,
+        formats,
+        kallsyms: text("/proc/kallsyms")?,
+        printk_formats: text(&format!("{top}/printk_formats"))?,
+        saved_cmdlines: text(&format!("{top}/saved_cmdlines"))?,
     })
 }
 

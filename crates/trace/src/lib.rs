@@ -11,7 +11,7 @@ mod spooler;
 mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
-pub use recording::{Drained, Recorded, Recorder};
+pub use recording::{Drained, PageMemory, Recorded, Recorder};
 pub use source::{Source, Way};
 pub use spooler::{Spooled, Spooler};
 pub use stats::Stats;

@@ -37,6 +37,15 @@ pub struct Recorder {
     page: Vec<u8>,
 }
 
+/// The memory that a recorder may use for pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageMemory {
+    /// Bytes of pages with undelivered events.
+    pub undelivered_bytes: usize,
+    /// Pages of each CPU that stay in memory after delivery.
+    pub kept_pages: usize,
+}
+
 struct Cpu {
     cpu: CpuId,
     source: Source,
@@ -67,8 +76,7 @@ pub struct Recorded {
 }
 
 impl Recorder {
-    /// Opens the buffers of an instance. `most` is the memory for undelivered pages in bytes; `kept` pages of each CPU stay in
-    /// memory after delivery.
+    /// Opens the buffers of an instance.
     ///
     /// # Errors
     /// A buffer that cannot be opened.
@@ -76,8 +84,7 @@ impl Recorder {
         instance: &str,
         cpus: &[CpuId],
         layout: Layout,
-        most: usize,
-        kept: usize,
+        memory: PageMemory,
         way: Way,
     ) -> Result<Recorder, TraceError> {
         let open = |cpu: &CpuId| {
@@ -91,8 +98,10 @@ impl Recorder {
         Ok(Recorder {
             layout,
             cpus: cpus.iter().map(open).collect::<Result<_, TraceError>>()?,
-            flow: Flow::of(&numbers, layout, kept),
-            most: most.max(cpus.len() * LEAST_PAGES * layout.page_len),
+            flow: Flow::of(&numbers, layout, memory.kept_pages),
+            most: memory
+                .undelivered_bytes
+                .max(cpus.len() * LEAST_PAGES * layout.page_len),
             was_full: false,
             has_ended: false,
             page: vec![0; layout.page_len],

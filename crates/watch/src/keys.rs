@@ -89,11 +89,9 @@ pub(crate) const KEYS: &[(&str, &str)] = &[
 /// Handles a key.
 pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
     view.note.clear();
-    match key {
-        Key::Control('c') => return Some(Act::Quit),
-        Key::Control('z') => return Some(Act::Stop),
-        Key::Control('l') => return Some(Act::Redraw),
-        _ => {}
+    let control = control_act(key);
+    if control.is_some() {
+        return control;
     }
     if view.typing {
         return type_filter(view, key);
@@ -101,18 +99,46 @@ pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
     if view.overlay.is_some() {
         return in_overlay(view, key);
     }
+    if key == Key::Char('b') {
+        return blame(view, now);
+    }
+    let act = key_act(key);
+    if act.is_none() {
+        change_view(view, key, now);
+    }
+    act
+}
+
+/// The action of a key with Ctrl, which applies everywhere.
+fn control_act(key: Key) -> Option<Act> {
     match key {
-        Key::Char('q') => return Some(Act::Quit),
-        Key::Char(' ' | 'z') => return Some(Act::Freeze),
-        Key::Char('b') => return blame(view, now),
-        Key::Left => return Some(Act::Step(-1)),
-        Key::Right => return Some(Act::Step(1)),
-        Key::Char('[') => return Some(Act::Step(-10)),
-        Key::Char(']') => return Some(Act::Step(10)),
-        Key::Home => return Some(Act::First),
-        Key::End => return Some(Act::Last),
-        Key::Char('+' | '=') => return Some(Act::Faster),
-        Key::Char('-') => return Some(Act::Slower),
+        Key::Control('c') => Some(Act::Quit),
+        Key::Control('z') => Some(Act::Stop),
+        Key::Control('l') => Some(Act::Redraw),
+        _ => None,
+    }
+}
+
+/// The action of a key that depends on neither the view nor the machine.
+fn key_act(key: Key) -> Option<Act> {
+    match key {
+        Key::Char('q') => Some(Act::Quit),
+        Key::Char(' ' | 'z') => Some(Act::Freeze),
+        Key::Left => Some(Act::Step(-1)),
+        Key::Right => Some(Act::Step(1)),
+        Key::Char('[') => Some(Act::Step(-10)),
+        Key::Char(']') => Some(Act::Step(10)),
+        Key::Home => Some(Act::First),
+        Key::End => Some(Act::Last),
+        Key::Char('+' | '=') => Some(Act::Faster),
+        Key::Char('-') => Some(Act::Slower),
+        _ => None,
+    }
+}
+
+/// Handles the keys that change what the panes show.
+fn change_view(view: &mut View, key: Key, now: &Now) {
+    match key {
         Key::Char('?' | 'h') => view.lay_over(Overlay::Help),
         Key::Char('f') => fix(view, now),
         Key::Char('s') => view.sort_next(PANES.get(view.focus).map_or(1, |pane| pane.sorts.len())),
@@ -146,9 +172,8 @@ pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
         Key::Down | Key::Char('j') => go(view, now, |place, last| (place + 1).min(last)),
         Key::PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
         Key::PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
-        Key::Char(_) | Key::Control(_) | Key::Backspace => {}
+        _ => {}
     }
-    None
 }
 
 fn type_filter(view: &mut View, key: Key) -> Option<Act> {

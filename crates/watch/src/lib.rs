@@ -30,7 +30,7 @@ pub use now::Now;
 pub use panes::{PANES, Pane};
 pub use player::Player;
 pub use recording::{MOST_BYTES, Recording, RecordingError, line, parse};
-pub use screen::{Look, Mode, draw};
+pub use screen::{Look, Mode, TitleBar, draw};
 pub use source::{MomentSource, SourceState};
 pub use spark::Glyphs;
 pub use view::{Overlay, Scope, View};

@@ -35,6 +35,15 @@ pub enum Mode {
     },
 }
 
+/// What the title says about the source of the moments.
+#[derive(Clone, Copy, Debug)]
+pub struct TitleBar<'a> {
+    /// The release of the kernel.
+    pub kernel: &'a str,
+    /// Where the moments come from.
+    pub mode: Mode,
+}
+
 /// The smallest size at which anything is drawn.
 const SMALLEST: (u16, u16) = (40, 8);
 
@@ -42,7 +51,7 @@ const SMALLEST: (u16, u16) = (40, 8);
 const ROOMY: (u16, u16) = (110, 34);
 
 /// Draws everything.
-pub fn draw(buffer: &mut Buffer, kernel: &str, mode: Mode, now: &Now, view: &View, look: Look) {
+pub fn draw(buffer: &mut Buffer, bar: TitleBar<'_>, now: &Now, view: &View, look: Look) {
     let area = buffer.area;
     let mut pen = Pen { buffer, look };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
@@ -50,7 +59,7 @@ pub fn draw(buffer: &mut Buffer, kernel: &str, mode: Mode, now: &Now, view: &Vie
         pen.text(area.x, area.y, area.width, &text, Style::new());
         return;
     }
-    let mut left = title(&mut pen, area, kernel, mode, now);
+    let mut left = title(&mut pen, area, bar, now);
     left.height -= 1;
     let footer = Rect {
         y: left.bottom(),
@@ -84,7 +93,7 @@ fn down(area: Rect, lines: u16) -> Rect {
 }
 
 /// Draws the title, and returns the area below it.
-fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect {
+fn title(pen: &mut Pen, area: Rect, TitleBar { kernel, mode }: TitleBar<'_>, now: &Now) -> Rect {
     let clock = now.last().map_or(String::new(), |moment| {
         let text = machine::utc_text(moment.unix_s);
         text.get(11..).unwrap_or_default().to_owned()

@@ -46,9 +46,7 @@ impl Scene<'_> {
         if call != 0 && self.asking.get(&place).is_some_and(is_same) {
             return;
         }
-        let by = self
-            .chains
-            .in_call(self.culprit(now, Some(self.callsite(callsite))));
+        let by = self.caller(now, callsite);
         let to = match what {
             Callee::Woken => To::TakeWoken,
             // If a kernel lays out requests differently, this is not a function.
@@ -82,9 +80,7 @@ impl Scene<'_> {
             pid: now.common.pid,
             call: 0,
             to: To::CallSome,
-            by: self
-                .chains
-                .in_call(self.culprit(now, Some(self.callsite(callsite)))),
+            by: self.caller(now, callsite),
         })
     }
 

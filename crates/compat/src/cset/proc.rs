@@ -72,14 +72,36 @@ fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Resul
     }
     for name in names {
         let set = tree.find(&name)?;
-        show(session, tree, set, &set.name, talk, 0);
+        let named = NamedSet { set, name: &set.name };
+        show(session, tree, named, talk, 0);
     }
     Ok(Status::Done)
 }
 
+/// A set, and the name under which messages mention it.
+#[derive(Clone, Copy)]
+pub(super) struct NamedSet<'t> {
+    pub(super) set: &'t Set,
+    pub(super) name: &'t str,
+}
+
+impl NamedSet<'_> {
+    /// `"user" cpuset of CPUSPEC(1-3) with 0 tasks running`
+    pub(super) fn headline(&self) -> String {
+        let NamedSet { set, name } = self;
+        format!(
+            "\"{name}\" cpuset of CPUSPEC({}) with {} {} running",
+            set.cpus,
+            set.tasks,
+            task_word(set.tasks)
+        )
+    }
+}
+
 /// The header of a set, and the rows of its tasks.
-pub(super) fn show(session: &Session, tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: usize) {
-    let tasks: Vec<&Task> = tree.members(set).collect();
+pub(super) fn show(session: &Session, tree: &Tree, named: NamedSet, talk: &mut Talk, indent: usize) {
+    let name = named.name;
+    let tasks: Vec<&Task> = tree.members(named.set).collect();
     let rows = tables::tasks(&tasks, session.root(), talk.reader, indent);
     match talk.reader {
         Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{name}")),
@@ -89,20 +111,10 @@ pub(super) fn show(session: &Session, tree: &Tree, set: &Set, name: &str, talk: 
             talk.raw(&format!("proc_list_stop-{name}\n"));
         }
         Reader::Person(_) => {
-            talk.say(&headline(set, name));
+            talk.say(&named.headline());
             talk.raw(&rows);
         }
     }
-}
-
-/// `"user" cpuset of CPUSPEC(1-3) with 0 tasks running`
-pub(super) fn headline(set: &Set, name: &str) -> String {
-    format!(
-        "\"{name}\" cpuset of CPUSPEC({}) with {} {} running",
-        set.cpus,
-        set.tasks,
-        task_word(set.tasks)
-    )
 }
 
 fn exec(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {

@@ -9,9 +9,10 @@ mod make;
 use super::moving::{self, KernelThreads, Siblings};
 use super::options::{Flag, Given, Takes};
 use super::place::{self, Start};
+use super::proc::{self, NamedSet};
 use super::talk::Talk;
 use super::tree::{Set, Tree};
-use super::{Command, Refused, proc, set, spec};
+use super::{Command, Refused, set, spec};
 use machine::Version;
 use make::Kthread;
 use plan::{Intent, partition_path};
@@ -61,12 +62,36 @@ struct Names {
     system: String,
 }
 
+/// What every subcommand works with.
+#[derive(Clone, Copy)]
+struct ShieldContext<'t> {
+    session: &'t Session,
+    tree: &'t Tree,
+    names: &'t Names,
+}
+
 /// An existing shield.
 struct Shield<'t> {
     user: &'t Set,
     system: &'t Set,
     /// Its entry in our journal; `None` for a manually created one.
     intent: Option<Intent>,
+}
+
+impl<'t> Shield<'t> {
+    fn named_user(&self, names: &'t Names) -> NamedSet<'t> {
+        NamedSet {
+            set: self.user,
+            name: &names.user,
+        }
+    }
+
+    fn named_system(&self, names: &'t Names) -> NamedSet<'t> {
+        NamedSet {
+            set: self.system,
+            name: &names.system,
+        }
+    }
 }
 
 fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
@@ -76,15 +101,20 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
         system: name("sysset", "system"),
     };
     let tree = Tree::read(session)?;
+    let context = ShieldContext {
+        session,
+        tree: &tree,
+        names: &names,
+    };
     if let Some(cpus) = given.value("cpu") {
-        return cpu(session, &tree, &names, cpus, given.value("kthread"), talk);
+        return cpu(&context, cpus, given.value("kthread"), talk);
     }
     if given.has("reset") {
         talk.say("--> deactivating/reseting shielding");
-        make::reset(session, &tree, &active(session, &tree, &names)?, talk)?;
+        make::reset(session, &tree, &active(&context)?, talk)?;
         return Ok(Status::Done);
     }
-    let shield = active(session, &tree, &names)?;
+    let shield = active(&context)?;
     if let Some(word) = given.value("kthread") {
         make::kernel_threads(session, &tree, &shield, Kthread::of(Some(word)), talk)?;
         return Ok(Status::Done);
@@ -95,7 +125,7 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
         first.filter(|_| !given.has("exec"))
     });
     match pidspec {
-        Some(pidspec) => bring(session, &tree, &shield, &names, &pidspec, given, talk),
+        Some(pidspec) => bring(&context, &shield, &pidspec, given, talk),
         None if given.has("exec") || !given.operands.is_empty() => {
             let start = Start {
                 set: shield.user,
@@ -108,14 +138,15 @@ fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refu
             }))
         }
         None => {
-            tell(session, &tree, &shield, &names, given, talk);
+            tell(&context, &shield, given, talk);
             Ok(Status::Done)
         }
     }
 }
 
 /// Finds the shield: the one in our journal, or two sets with these names.
-fn active<'t>(session: &Session, tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
+fn active<'t>(context: &ShieldContext<'t>) -> Result<Shield<'t>, Refused> {
+    let ShieldContext { session, tree, names } = *context;
     let inactive = || Refused::said("shielding not active on system");
     let intent = session
         .in_force()
@@ -140,18 +171,17 @@ fn active<'t>(session: &Session, tree: &'t Tree, names: &Names) -> Result<Shield
 }
 
 fn cpu(
-    session: &Session,
-    tree: &Tree,
-    names: &Names,
+    context: &ShieldContext,
     cpus: &str,
     kthread: Option<&str>,
     talk: &mut Talk,
 ) -> Result<Status, Refused> {
+    let &ShieldContext { session, tree, names } = context;
     let cpus = spec::cpus(cpus, super::tree::last_cpu(session))?;
-    match active(session, tree, names) {
+    match active(context) {
         Err(_) => {
             talk.say("--> activating shielding:");
-            make::activate(session, tree, names, &cpus, Kthread::of(kthread), talk)?;
+            make::activate(context, &cpus, Kthread::of(kthread), talk)?;
         }
         Ok(shield) => {
             let kthread = kthread.map(|word| Kthread::of(Some(word)));
@@ -163,18 +193,19 @@ fn cpu(
         }
     }
     let now = Tree::read(session)?;
-    let shield = active(session, &now, names)?;
-    talk.say(&proc::headline(shield.system, &names.system));
-    talk.say(&proc::headline(shield.user, &names.user));
+    let shield = active(&ShieldContext {
+        tree: &now,
+        ..*context
+    })?;
+    talk.say(&shield.named_system(names).headline());
+    talk.say(&shield.named_user(names).headline());
     Ok(Status::Done)
 }
 
 /// `-s` and `-u` with a PIDSPEC.
 fn bring(
-    session: &Session,
-    tree: &Tree,
+    &ShieldContext { session, tree, names }: &ShieldContext,
     shield: &Shield,
-    names: &Names,
     pidspec: &str,
     given: &Given,
     talk: &mut Talk,
@@ -219,27 +250,29 @@ fn bring(
 }
 
 /// The tasks inside and outside the shield.
-fn tell(session: &Session, tree: &Tree, shield: &Shield, names: &Names, given: &Given, talk: &mut Talk) {
-    let one = |set: &Set, name: &str, talk: &mut Talk| match given.count("verbose") {
-        0 => talk.say(&proc::headline(set, name)),
+fn tell(context: &ShieldContext, shield: &Shield, given: &Given, talk: &mut Talk) {
+    let one = |named: NamedSet, talk: &mut Talk| match given.count("verbose") {
+        0 => talk.say(&named.headline()),
         count => {
             // Here the first `-v` requests the list, the second its full width.
             talk.verbose_again(count - 1);
-            proc::show(session, tree, set, name, talk, 2);
+            proc::show(context.session, context.tree, named, talk, 2);
         }
     };
+    let user = shield.named_user(context.names);
+    let system = shield.named_system(context.names);
     let (shielded, unshielded) = (given.has("shield"), given.has("unshield"));
     if !shielded && !unshielded {
         talk.say("--> shielding system active with");
-        one(shield.system, &names.system, talk);
-        one(shield.user, &names.user, talk);
+        one(system, talk);
+        one(user, talk);
         return;
     }
     if shielded {
-        one(shield.user, &names.user, talk);
+        one(user, talk);
     }
     if unshielded {
-        one(shield.system, &names.system, talk);
+        one(system, talk);
     }
     talk.say("done");
 }

@@ -14,31 +14,9 @@ const LATENCY: &[u8] = b"latency  \0";
 const FLYRECORD: &[u8] = b"flyrecord\0";
 
 pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatError> {
-    let mut description = Description {
-        endian: cursor.endian,
-        ..Description::default()
-    };
-    description.read_header(&mut cursor)?;
-    description.read_ftrace(&mut cursor)?;
-    description.read_events(&mut cursor)?;
-    description.read_kallsyms(&mut cursor)?;
-    description.read_printk(&mut cursor)?;
-    description.read_comms(&mut cursor)?;
+    let description = read_description(&mut cursor)?;
     let mut cpus = cursor.u32("the number of CPUs")?;
-    let mut options = Vec::new();
-    let before = cursor.at;
-    if cursor.bytes(OPTIONS.len(), "what kind of trace it is")? == OPTIONS {
-        loop {
-            let mut ahead = cursor;
-            if ahead.u16("an option")? == id::DONE {
-                cursor = ahead;
-                break;
-            }
-            options.push(DatOption::read(&mut cursor)?);
-        }
-    } else {
-        cursor.at = before;
-    }
+    let options = read_options(&mut cursor)?;
     let count = options.iter().find(|option| option.id == id::CPUCOUNT);
     if let Some(count) = count.and_then(|option| cursor.endian.number(&option.bytes)) {
         cpus = u32::try_from(count).unwrap_or(u32::MAX);
@@ -62,22 +40,7 @@ pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatErr
         read_buffer(&mut cursor, cpus, top)?;
     }
     for option in options.iter().filter(|option| option.id == id::BUFFER) {
-        let mut place = Cursor::new(&option.bytes, cursor.endian);
-        let at = place.u64("a buffer")?;
-        let mut buffer = Buffer {
-            name: place.text("the name of a buffer")?,
-            clock: String::new(),
-            layout,
-            cpus: Vec::new(),
-            text: None,
-        };
-        let mut cpus = cpus;
-        // Later writers append the number of its CPUs.
-        if let Ok(count) = place.u32("the number of CPUs") {
-            cpus = count.min(MOST_CPUS);
-        }
-        read_buffer(&mut cursor.seek(at, "a buffer")?, cpus, &mut buffer)?;
-        buffers.push(buffer);
+        buffers.push(read_instance(cursor, option, cpus, layout)?);
     }
     Ok(TraceFile {
         version: 6,
@@ -87,6 +50,63 @@ pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatErr
         options,
         buffers,
     })
+}
+
+fn read_description(cursor: &mut Cursor) -> Result<Description, DatError> {
+    let mut description = Description {
+        endian: cursor.endian,
+        ..Description::default()
+    };
+    description.read_header(cursor)?;
+    description.read_ftrace(cursor)?;
+    description.read_events(cursor)?;
+    description.read_kallsyms(cursor)?;
+    description.read_printk(cursor)?;
+    description.read_comms(cursor)?;
+    Ok(description)
+}
+
+/// Reads the options; older files have none.
+fn read_options(cursor: &mut Cursor) -> Result<Vec<DatOption>, DatError> {
+    let mut options = Vec::new();
+    let before = cursor.at;
+    if cursor.bytes(OPTIONS.len(), "what kind of trace it is")? != OPTIONS {
+        cursor.at = before;
+        return Ok(options);
+    }
+    loop {
+        let mut ahead = *cursor;
+        if ahead.u16("an option")? == id::DONE {
+            *cursor = ahead;
+            return Ok(options);
+        }
+        options.push(DatOption::read(cursor)?);
+    }
+}
+
+/// Reads the buffer of an instance, whose offset and name are in an option.
+fn read_instance<'a>(
+    cursor: Cursor<'a>,
+    option: &DatOption,
+    cpus: u32,
+    layout: Layout,
+) -> Result<Buffer<'a>, DatError> {
+    let mut place = Cursor::new(&option.bytes, cursor.endian);
+    let at = place.u64("a buffer")?;
+    let mut buffer = Buffer {
+        name: place.text("the name of a buffer")?,
+        clock: String::new(),
+        layout,
+        cpus: Vec::new(),
+        text: None,
+    };
+    // Later writers append the number of its CPUs.
+    let cpus = match place.u32("the number of CPUs") {
+        Ok(count) => count.min(MOST_CPUS),
+        Err(_) => cpus,
+    };
+    read_buffer(&mut cursor.seek(at, "a buffer")?, cpus, &mut buffer)?;
+    Ok(buffer)
 }
 
 fn read_buffer<'a>(cursor: &mut Cursor<'a>, cpus: u32, buffer: &mut Buffer<'a>) -> Result<(), DatError> {

@@ -86,6 +86,10 @@ fn converted(
         Some(least) => format!("{digits:0>least$}"),
         None => digits,
     };
+    let prefixed = |prefix: &str, digits: String| match conversion.alternate {
+        true => format!("{prefix}{digits}"),
+        false => digits,
+    };
     match (conversion.letter, value) {
         ('s', Value::Number(address)) => {
             let known = scene.names.text(*address as u64);
@@ -108,30 +112,9 @@ fn converted(
             };
             format!("{sign}{}", digits(number.unsigned_abs().to_string()))
         }
-        ('x', _) => {
-            let hex = digits(format!("{:x}", cut_to(false)));
-            if conversion.alternate {
-                format!("0x{hex}")
-            } else {
-                hex
-            }
-        }
-        ('X', _) => {
-            let hex = digits(format!("{:X}", cut_to(false)));
-            if conversion.alternate {
-                format!("0X{hex}")
-            } else {
-                hex
-            }
-        }
-        ('o', _) => {
-            let octal = digits(format!("{:o}", cut_to(false)));
-            if conversion.alternate {
-                format!("0{octal}")
-            } else {
-                octal
-            }
-        }
+        ('x', _) => prefixed("0x", digits(format!("{:x}", cut_to(false)))),
+        ('X', _) => prefixed("0X", digits(format!("{:X}", cut_to(false)))),
+        ('o', _) => prefixed("0", digits(format!("{:o}", cut_to(false)))),
         ('c', _) => char::from(cut(number, 8, false) as u8).to_string(),
         _ => digits(cut_to(false).to_string()),
     }

@@ -1,7 +1,7 @@
 //! Writes CSV files. Unknown values have no line, and fields that do not apply are empty.
 
 use super::HEAD;
-use crate::model::{Kind, Part, Recording, Rounding, Series};
+use crate::model::{Kind, Part, Recording, Rounding, Series, Stated};
 use measure::{GapLabel, Level};
 use std::fmt::Write as _;
 
@@ -41,6 +41,17 @@ pub fn write(recording: &Recording) -> String {
 }
 
 fn lines(text: &mut String, series: &Series) {
+    let start = series_fields(series);
+    histogram_lines(text, &start, series);
+    stated_lines(text, &start, &series.stated);
+    moment_lines(text, &start, series);
+    for (name, value) in &series.facts {
+        let _ = writeln!(text, "{start},fact,,,,,{}", quoted(&format!("{name}={value}")));
+    }
+}
+
+/// The fields that name a series, with which each of its lines starts.
+fn series_fields(series: &Series) -> String {
     let kind = match series.kind {
         Kind::Latency => "latency",
         Kind::Noise => "noise",
@@ -52,12 +63,15 @@ fn lines(text: &mut String, series: &Series) {
         Some(Part::User) => "user",
     };
     let number = |number: Option<u32>| number.map_or_else(String::new, |number| number.to_string());
-    let start = format!(
+    format!(
         "{kind},{},{},{part},{}",
         number(series.cpu),
         number(series.thread),
         series.basis.name()
-    );
+    )
+}
+
+fn histogram_lines(text: &mut String, start: &str, series: &Series) {
     for bucket in &series.buckets {
         let (low, width) = (bucket.low_ns, bucket.width_ns);
         let _ = writeln!(text, "{start},bucket,,{low},{width},{},", bucket.count);
@@ -75,7 +89,10 @@ fn lines(text: &mut String, series: &Series) {
     if series.rounding == Rounding::Up {
         let _ = writeln!(text, "{start},rounded_up,,,,,");
     }
-    let stated = &series.stated;
+}
+
+/// The statistics that the file itself states.
+fn stated_lines(text: &mut String, start: &str, stated: &Stated) {
     if let Some(count) = stated.count {
         let _ = writeln!(text, "{start},stated,,,,{count},");
     }
@@ -98,6 +115,10 @@ fn lines(text: &mut String, series: &Series) {
     for (share, ns) in &stated.quantiles {
         let _ = writeln!(text, "{start},quantile,,{ns},,,{share}");
     }
+}
+
+/// Single samples and stretches of time.
+fn moment_lines(text: &mut String, start: &str, series: &Series) {
     for spike in &series.spikes {
         let label = match spike.label {
             None => "",
@@ -114,9 +135,6 @@ fn lines(text: &mut String, series: &Series) {
     for stretch in &series.stretches {
         let (at, length) = (stretch.at_ns, stretch.length_ns);
         let _ = writeln!(text, "{start},stretch,{at},{},{length},,", stretch.value_ns);
-    }
-    for (name, value) in &series.facts {
-        let _ = writeln!(text, "{start},fact,,,,,{}", quoted(&format!("{name}={value}")));
     }
 }
 

@@ -115,8 +115,19 @@ fn values<'a>(subject: &Subject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
     values.collect()
 }
 
-fn service(subject: &Subject) -> String {
-    let (mut before, mut after, mut stop) = (String::new(), String::new(), Vec::new());
+/// The lines of the service for changes that are not in the configuration.
+#[derive(Default)]
+struct ServiceLines {
+    /// Run before the cpusets are made.
+    before: String,
+    /// Run after that.
+    after: String,
+    /// Undo them, in the order of the changes.
+    stop: Vec<String>,
+}
+
+fn service_lines(subject: &Subject) -> ServiceLines {
+    let mut lines = ServiceLines::default();
     let mut made = false;
     for change in subject.changes() {
         match &change.action {
@@ -127,23 +138,22 @@ fn service(subject: &Subject) -> String {
                 undo: Undo::Restore,
                 ..
             } => {
-                let (word, lines) = if made {
-                    ("Post", &mut after)
+                let (word, start) = if made {
+                    ("Post", &mut lines.after)
                 } else {
-                    ("Pre", &mut before)
+                    ("Pre", &mut lines.before)
                 };
-                lines.push_str(&comment(&change.why));
-                lines.push_str(&format!("ExecStart{word}=-{}\n", print_to(value, path)));
-                match &change.before {
-                    Some(former) => stop.push(format!("ExecStop=-{}\n", print_to(former, path))),
-                    None => stop.push(comment(&format!(
-                        "{path} stays: what was there before is unknown."
-                    ))),
-                }
+                start.push_str(&comment(&change.why));
+                start.push_str(&format!("ExecStart{word}=-{}\n", print_to(value, path)));
+                lines.stop.push(match &change.before {
+                    Some(former) => format!("ExecStop=-{}\n", print_to(former, path)),
+                    None => comment(&format!("{path} stays: what was there before is unknown.")),
+                });
             }
             Action::MoveTasks { from, to, who, .. } => {
-                after.push_str(&comment(&change.why));
-                after.push_str(&format!("ExecStartPost=-{}\n", move_tasks(from, to, who)));
+                lines.after.push_str(&comment(&change.why));
+                let command = move_tasks(from, to, who);
+                lines.after.push_str(&format!("ExecStartPost=-{command}\n"));
             }
             // Part of the configuration.
             Action::Write { .. } => {}
@@ -155,10 +165,20 @@ fn service(subject: &Subject) -> String {
             | Action::CycleCpus { .. }
             | Action::StartSlice { .. }
             | Action::RemoveSet { .. } => {
-                after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
+                let missing = format!("Not here: {} ({})", change.target, change.why);
+                lines.after.push_str(&comment(&missing));
             }
         }
     }
+    lines
+}
+
+fn service(subject: &Subject) -> String {
+    let ServiceLines {
+        before,
+        after,
+        mut stop,
+    } = service_lines(subject);
     stop.reverse();
     let about = comments(&[
         "The cpusets of /etc/cgconfig.conf at boot, then what is no cgroup. Needs cgconfigparser and cgclear (package \

@@ -105,18 +105,7 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
                 ),
             }
         }
-        Action::MakeSet { path } => {
-            let (mount, members) = match subject.hierarchy() {
-                Some(hierarchy) if hierarchy.version == Version::V1 => (hierarchy.mount.as_str(), "tasks"),
-                Some(hierarchy) => (hierarchy.mount.as_str(), "cgroup.procs"),
-                None => ("", "cgroup.procs"),
-            };
-            format!(
-                "cgroup \"$1\" {} {} {members}",
-                quote::shell(path),
-                quote::shell(mount)
-            )
-        }
+        Action::MakeSet { path } => make_set(subject, path),
         Action::MakePartition { path, words } => {
             format!("partition \"$1\" {} {}", quote::shell(path), words.join(" "))
         }
@@ -151,6 +140,16 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
             format!("cycle \"$1\" {}", numbers.join(" "))
         }
     }
+}
+
+fn make_set(subject: &Subject, path: &str) -> String {
+    let (mount, members) = match subject.hierarchy() {
+        Some(hierarchy) if hierarchy.version == Version::V1 => (hierarchy.mount.as_str(), "tasks"),
+        Some(hierarchy) => (hierarchy.mount.as_str(), "cgroup.procs"),
+        None => ("", "cgroup.procs"),
+    };
+    let (path, mount) = (quote::shell(path), quote::shell(mount));
+    format!("cgroup \"$1\" {path} {mount} {members}")
 }
 
 /// Its name for `same` in the script.

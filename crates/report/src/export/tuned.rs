@@ -82,24 +82,42 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
     ])
 }
 
-fn profile(subject: &Subject, name: &str, variables: &str) -> String {
-    let plan = subject.plan;
-    let (mut sysctl, mut sysfs, mut lost) = (String::new(), String::new(), String::new());
+/// The lines of a profile that write files.
+#[derive(Default)]
+struct ProfileLines {
+    sysctl: String,
+    sysfs: String,
+    /// Comments about changes that TuneD cannot make.
+    lost: String,
+}
+
+fn profile_lines(subject: &Subject) -> ProfileLines {
+    let mut lines = ProfileLines::default();
     for change in subject.changes() {
         // Only file names, but TuneD interprets line ends and `${` in a variables file.
         let plain = |text: &str| !text.contains(['$', '\n', '#', ';', '=']);
         match part(&change.action) {
-            Part::Sysctl(key, value) if plain(&key) => sysctl.push_str(&format!("{key}={value}\n")),
-            Part::Sysfs(path, value) if plain(path) => sysfs.push_str(&format!("{path}={value}\n")),
+            Part::Sysctl(key, value) if plain(&key) => {
+                lines.sysctl.push_str(&format!("{key}={value}\n"));
+            }
+            Part::Sysfs(path, value) if plain(path) => {
+                lines.sysfs.push_str(&format!("{path}={value}\n"));
+            }
             Part::Scheduler | Part::Partition => {}
             Part::Sysctl(..) | Part::Sysfs(..) | Part::Nothing => {
-                lost.push_str(&comment(&format!(
+                lines.lost.push_str(&comment(&format!(
                     "Not here, TuneD cannot write it: {} ({})",
                     change.target, change.why
                 )));
             }
         }
     }
+    lines
+}
+
+fn profile(subject: &Subject, name: &str, variables: &str) -> String {
+    let plan = subject.plan;
+    let lines = profile_lines(subject);
     let mut text = comments(&[
         &format!(
             "Active with `tuned-adm profile {name}`, undone with `tuned-adm off`. Newer versions of TuneD \
@@ -117,7 +135,7 @@ fn profile(subject: &Subject, name: &str, variables: &str) -> String {
             "Not here: the interrupts of --irq-here. [scheduler] takes every interrupt away from these CPUs.",
         ));
     }
-    text.push_str(&lost);
+    text.push_str(&lines.lost);
     text.push_str(&subject.notes());
     text.push_str(&format!(
         "
@@ -135,7 +153,7 @@ include={variables}
              huge pages. Include it where that is wanted; it reads isolated_cores from here.",
         )
     ));
-    for (section, lines) in [("sysctl", sysctl), ("sysfs", sysfs)] {
+    for (section, lines) in [("sysctl", lines.sysctl), ("sysfs", lines.sysfs)] {
         if !lines.is_empty() {
             text.push_str(&format!("\n[{section}]\n{lines}"));
         }

@@ -4,17 +4,18 @@
 //! fits a screen. The grouping follows the machine's data, so a node across two packages, or two nodes with the same
 //! CPUs, are shown unchanged.
 
+mod core_columns;
 mod cores;
 mod marks;
 mod place;
 
 use super::View;
 use crate::style::{COLUMNS, Role, Style, counted, wrap};
-use cores::{Core, cores};
+use core_columns::CoreColumns;
+use cores::{cores, is_threaded};
 use machine::{Cpu, CpuSet, Machine};
 use marks::Marks;
-use place::{Labels, Place, full_place, lines};
-use std::collections::BTreeMap;
+use place::{Labels, Lines, Place, full_place, lines};
 use std::io::{self, Write};
 
 /// Maximum number of CPUs drawn individually.
@@ -70,6 +71,57 @@ fn package_head(package: Option<i64>, all: &[&Cpu], style: Style) -> String {
     )
 }
 
+/// Lines with labels, below the heads of their packages.
+struct LabelledLines<'a> {
+    lines: Lines<'a>,
+    labels: Labels<'a>,
+    /// The width of the label, with its margins.
+    indent: usize,
+}
+
+impl<'a> LabelledLines<'a> {
+    fn new(machine: &'a Machine, cpus: &[&Cpu], lines: Lines<'a>) -> LabelledLines<'a> {
+        let labels = Labels::of(machine, cpus);
+        let widths = lines.values().map(|(place, _)| labels.text(place).len());
+        let indent = match widths.max().unwrap_or(0) {
+            0 => 2,
+            width => 2 + width + 3,
+        };
+        LabelledLines {
+            lines,
+            labels,
+            indent,
+        }
+    }
+
+    /// Writes the head of each package, and each of its lines: its label, and what `content` writes for its CPUs.
+    fn write(
+        &self,
+        cpus: &[&Cpu],
+        style: Style,
+        out: &mut dyn Write,
+        content: impl Fn(&[&'a Cpu]) -> String,
+    ) -> io::Result<()> {
+        let mut before: Option<Option<i64>> = None;
+        for (place, here) in self.lines.values() {
+            if before != Some(place.package) {
+                writeln!(out, "{}", package_head(place.package, cpus, style))?;
+                before = Some(place.package);
+            }
+            let label = self.labels.text(place);
+            let gap = self.indent - 2 - label.len();
+            let line = format!(
+                "  {}{:gap$}{}",
+                style.paint(Role::Quiet, &label),
+                "",
+                content(here)
+            );
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
 fn draw(
     machine: &Machine,
     cpus: &[&Cpu],
@@ -77,93 +129,9 @@ fn draw(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let lines = lines(cpus, full_place);
-    let labels = Labels::of(machine, cpus);
-    let label_width = lines
-        .values()
-        .map(|(place, _)| labels.text(place).len())
-        .max()
-        .unwrap_or(0);
-    let digits = cpus
-        .iter()
-        .map(|cpu| cpu.id.0.to_string().len())
-        .max()
-        .unwrap_or(1);
-    let threaded = cpus
-        .iter()
-        .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1));
-    // Cores are aligned in columns: those with the same number of threads get the width of the widest, including marks.
-    let inside = |core: &Core| {
-        core.cpus
-            .iter()
-            .map(|cpu| digits + marks.letters(cpu.id).len() + 1)
-            .sum::<usize>()
-            - 1
-    };
-    let mut rooms: BTreeMap<usize, usize> = BTreeMap::new();
-    for core in lines.values().flat_map(|(_, here)| cores(here, threaded)) {
-        let room = rooms.entry(core.cpus.len()).or_default();
-        *room = inside(&core).max(*room);
-    }
-    let room = |core: &Core| rooms.get(&core.cpus.len()).copied().unwrap_or(0);
-    let mut before: Option<Option<i64>> = None;
-    for (place, here) in lines.values() {
-        if before != Some(place.package) {
-            writeln!(out, "{}", package_head(place.package, cpus, style))?;
-            before = Some(place.package);
-        }
-        let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
-        let label = labels.text(place);
-        let gap = indent - 2 - label.len();
-        let mut line = format!("  {}{:gap$}", style.paint(Role::Quiet, &label), "");
-        let mut column = indent;
-        let cores = cores(here, threaded);
-        let width = |core: &Core| core.open.chars().count() + core.close.len() + room(core);
-        for (count, core) in cores.iter().enumerate() {
-            // A group starts a new line if it does not fit into the rest of this one, but fits into a whole line.
-            let rest = cores.get(count..).unwrap_or_default();
-            let members = rest
-                .iter()
-                .position(|core| core.close.ends_with(')'))
-                .filter(|_| core.open.contains('('));
-            let group: usize = rest
-                .iter()
-                .take(members.map_or(1, |last| last + 1))
-                .map(|core| width(core) + 1)
-                .sum();
-            let needed = if indent + group <= COLUMNS {
-                group
-            } else {
-                width(core) + 1
-            };
-            if count > 0 && column + needed > COLUMNS {
-                writeln!(out, "{}", line.trim_end())?;
-                line = " ".repeat(indent);
-                column = indent;
-            } else if count > 0 {
-                line.push(' ');
-                column += 1;
-            }
-            let entry = |cpu: &&Cpu| {
-                let text = format!("{:>digits$}{}", cpu.id.0, marks.letters(cpu.id));
-                marks
-                    .role(cpu.id)
-                    .map_or(text.clone(), |role| style.paint(role, &text))
-            };
-            let entries: Vec<String> = core.cpus.iter().map(entry).collect();
-            let gap = room(core) - inside(core);
-            line.push_str(&format!(
-                "{}{}{}{:gap$}",
-                core.open,
-                entries.join(" "),
-                core.close,
-                ""
-            ));
-            column += width(core);
-        }
-        writeln!(out, "{}", line.trim_end())?;
-    }
-    Ok(())
+    let rows = LabelledLines::new(machine, cpus, lines(cpus, full_place));
+    let columns = CoreColumns::new(cpus, &rows.lines, marks, style);
+    rows.write(cpus, style, out, |here| columns.text(here, rows.indent))
 }
 
 fn summarise(
@@ -173,7 +141,6 @@ fn summarise(
     style: Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let labels = Labels::of(machine, cpus);
     let by_node = |cpu: &Cpu| Place {
         die: None,
         llc: None,
@@ -190,46 +157,33 @@ fn summarise(
     if rows.len() > LINES {
         rows = lines(cpus, by_package);
     }
-    let label_width = rows
-        .values()
-        .map(|(place, _)| labels.text(place).len())
-        .max()
-        .unwrap_or(0);
-    let mut before: Option<Option<i64>> = None;
-    for (place, here) in rows.values() {
-        if before != Some(place.package) {
-            writeln!(out, "{}", package_head(place.package, cpus, style))?;
-            before = Some(place.package);
-        }
-        let set: CpuSet = here.iter().map(|cpu| cpu.id).collect();
-        let mut text = format!("CPU {set}");
-        for mark in &marks.0 {
-            let bearing = mark.cpus.and(&set);
-            if !bearing.is_empty() {
-                let which = if bearing == set {
-                    "all".to_owned()
-                } else {
-                    bearing.to_string()
-                };
-                text.push_str(&format!("; {} {which}", mark.letter));
-            }
-        }
-        let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
-        let label = labels.text(place);
-        let gap = indent - 2 - label.len();
-        writeln!(
-            out,
-            "  {}{:gap$}{}",
-            style.paint(Role::Quiet, &label),
-            "",
-            wrap(&text, indent, COLUMNS)
-        )?;
-    }
+    let rows = LabelledLines::new(machine, cpus, rows);
+    rows.write(cpus, style, out, |here| {
+        wrap(&marked_set(here, marks), rows.indent, COLUMNS)
+    })?;
     writeln!(
         out,
         "  {}",
         style.paint(Role::Quiet, "--cpus LIST draws some of them one by one")
     )
+}
+
+/// `CPU 0-63; t 2-63; ^ 0`: the CPUs, and which of them have a mark.
+fn marked_set(cpus: &[&Cpu], marks: &Marks) -> String {
+    let set: CpuSet = cpus.iter().map(|cpu| cpu.id).collect();
+    let mut text = format!("CPU {set}");
+    for mark in &marks.0 {
+        let bearing = mark.cpus.and(&set);
+        if !bearing.is_empty() {
+            let which = if bearing == set {
+                "all".to_owned()
+            } else {
+                bearing.to_string()
+            };
+            text.push_str(&format!("; {} {which}", mark.letter));
+        }
+    }
+    text
 }
 
 fn legend(
@@ -242,10 +196,7 @@ fn legend(
     let set: CpuSet = cpus.iter().map(|cpu| cpu.id).collect();
     let mut words: Vec<String> = Vec::new();
     if cpus.len() <= DRAWN {
-        if cpus
-            .iter()
-            .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
-        {
+        if is_threaded(cpus) {
             words.push("[ ] one core with its threads".to_owned());
         }
         let drawn = lines(cpus, full_place);

@@ -8,87 +8,27 @@ use std::io::{self, Write};
 pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (cpus, why) = subject_cpus(machine, view);
     let narrowed = view.cpus.is_some();
-    writeln!(
-        out,
-        "{}\n",
-        style.paint(
-            Role::Head,
-            &format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40))
-        )
-    )?;
+    let title = format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40));
+    writeln!(out, "{}\n", style.paint(Role::Head, &title))?;
     let Some(interrupts) = &machine.interrupts else {
         return writeln!(out, "  Unknown: /proc/interrupts and /proc/irq are not here.");
     };
-    let may = |irq: &Interrupt| irq.affinity.as_ref().is_some_and(|set| set.intersects(&cpus));
-    let fires = |irq: &Interrupt| irq.effective.as_ref().is_some_and(|set| set.intersects(&cpus));
-    let here = |irq: &Interrupt| count_on(irq, &cpus);
+    let table = IrqTable {
+        everything: cpus == machine.topology.online && !narrowed,
+        cpus,
+        style,
+    };
+    table.write_summary(interrupts, out)?;
     let mut shown: Vec<&Interrupt> = interrupts
         .iter()
-        .filter(|irq| !narrowed || may(irq) || fires(irq) || here(irq) > 0)
+        .filter(|irq| !narrowed || table.may(irq) || table.fires(irq) || table.here(irq) > 0)
         .collect();
     // Order by importance: those that fire there, those that may fire there, the rest.
-    shown.sort_by_key(|irq| (!fires(irq), !may(irq), irq.irq));
-    let everything = cpus == machine.topology.online && !narrowed;
-    if !everything {
-        let counts = [
-            interrupts.iter().filter(|irq| fires(irq)).count(),
-            interrupts.iter().filter(|irq| may(irq)).count(),
-        ];
-        let [fire, allowed] = counts;
-        writeln!(
-            out,
-            "  of {}, {fire} now fire on these CPUs and {allowed} may by their mask\n",
-            counted(interrupts.len(), "interrupt")
-        )?;
-    }
-    let line = |marks: &str, irq: &str, asked: &str, effective: &str, counts: &str, name: &str| {
-        format!("{marks:2} {irq:>5}  {asked:<11} {effective:<9} {counts:<27}  {name}")
-    };
-    let counts_head = if everything {
-        "COUNTED WHERE"
-    } else {
-        " COUNTED HERE      ALL CPUS"
-    };
-    let head = line("", "IRQ", "REQUESTED", "EFFECTIVE", counts_head, "NAME");
-    writeln!(out, "{}", style.paint(Role::Quiet, &head))?;
+    shown.sort_by_key(|irq| (!table.fires(irq), !table.may(irq), irq.irq));
+    writeln!(out, "{}", style.paint(Role::Quiet, &table.head()))?;
     let rows = view.interrupts.rows();
     for irq in shown.iter().take(rows) {
-        let set = |set: &Option<CpuSet>, width| {
-            set.as_ref()
-                .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width))
-        };
-        let (mark, role) = match () {
-            () if everything => ("", None),
-            () if fires(irq) => ("!", Some(Role::Bad)),
-            () if may(irq) => ("?", Some(Role::Care)),
-            () => ("", None),
-        };
-        let managed = kept_by(irq);
-        let name = if irq.name.is_empty() {
-            "(not requested)".to_owned()
-        } else {
-            safe_cut(&irq.name, COLUMNS - 62)
-        };
-        let counts = if everything {
-            where_counted(irq)
-        } else {
-            format!("{:>13} {:>13}", grouped(here(irq)), grouped(total(irq)))
-        };
-        let (asked, effective) = (set(&irq.affinity, 11), set(&irq.effective, 9));
-        let text = line(
-            &format!("{mark}{managed}"),
-            &irq.irq.to_string(),
-            &asked,
-            &effective,
-            &counts,
-            &name,
-        );
-        writeln!(
-            out,
-            "{}",
-            role.map_or(text.trim_end().to_owned(), |role| style
-                .paint(role, text.trim_end()))
-        )?;
+        writeln!(out, "{}", table.row(irq))?;
     }
     if shown.len() > rows {
         writeln!(
@@ -97,39 +37,126 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             shown.len() - rows
         )?;
     }
-    writeln!(out)?;
-    if !everything {
+    table.write_legend(&shown, out)
+}
+
+/// The list of interrupts, in relation to some CPUs.
+struct IrqTable {
+    cpus: CpuSet,
+    /// These are all CPUs, so no interrupt is marked.
+    everything: bool,
+    style: Style,
+}
+
+impl IrqTable {
+    fn may(&self, irq: &Interrupt) -> bool {
+        irq.affinity
+            .as_ref()
+            .is_some_and(|set| set.intersects(&self.cpus))
+    }
+
+    fn fires(&self, irq: &Interrupt) -> bool {
+        irq.effective
+            .as_ref()
+            .is_some_and(|set| set.intersects(&self.cpus))
+    }
+
+    /// How often it fired on these CPUs.
+    fn here(&self, irq: &Interrupt) -> u64 {
+        irq.counts
+            .iter()
+            .filter(|(cpu, _)| self.cpus.contains(CpuId(*cpu)))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// How many interrupts concern these CPUs.
+    fn write_summary(&self, interrupts: &[Interrupt], out: &mut dyn Write) -> io::Result<()> {
+        if self.everything {
+            return Ok(());
+        }
+        let fire = interrupts.iter().filter(|irq| self.fires(irq)).count();
+        let allowed = interrupts.iter().filter(|irq| self.may(irq)).count();
         writeln!(
             out,
-            "  {}",
-            style.paint(
-                Role::Quiet,
-                "! fires on these CPUs   ? its mask lets it; the chip chose another CPU"
-            )
-        )?;
-    }
-    if shown.iter().any(|irq| kept_by(irq) == "m") {
-        writeln!(
-            out,
-            "  {}",
-            style.paint(
-                Role::Quiet,
-                "m managed: the kernel spreads the device's queues itself and refuses a change"
-            )
-        )?;
-    }
-    if shown.iter().any(|irq| kept_by(irq) == "f") {
-        let text = "f fixed: a timer, one of each CPU, or one whose chip accepts no mask";
-        writeln!(out, "  {}", style.paint(Role::Quiet, text))?;
-    }
-    writeln!(
-        out,
-        "  {}",
-        style.paint(
-            Role::Quiet,
-            "Timers, IPIs and other interrupts without a number are not in this list."
+            "  of {}, {fire} now fire on these CPUs and {allowed} may by their mask\n",
+            counted(interrupts.len(), "interrupt")
         )
-    )
+    }
+
+    fn head(&self) -> String {
+        let counts = match self.everything {
+            true => "COUNTED WHERE",
+            false => " COUNTED HERE      ALL CPUS",
+        };
+        columns(["", "IRQ", "REQUESTED", "EFFECTIVE", counts, "NAME"])
+    }
+
+    fn row(&self, irq: &Interrupt) -> String {
+        let set = |set: &Option<CpuSet>, width| {
+            set.as_ref()
+                .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width))
+        };
+        let (mark, role) = match () {
+            () if self.everything => ("", None),
+            () if self.fires(irq) => ("!", Some(Role::Bad)),
+            () if self.may(irq) => ("?", Some(Role::Care)),
+            () => ("", None),
+        };
+        let name = if irq.name.is_empty() {
+            "(not requested)".to_owned()
+        } else {
+            safe_cut(&irq.name, COLUMNS - 62)
+        };
+        let counts = if self.everything {
+            where_counted(irq)
+        } else {
+            format!("{:>13} {:>13}", grouped(self.here(irq)), grouped(total(irq)))
+        };
+        let text = columns([
+            &format!("{mark}{}", kept_by(irq)),
+            &irq.irq.to_string(),
+            &set(&irq.affinity, 11),
+            &set(&irq.effective, 9),
+            &counts,
+            &name,
+        ]);
+        let text = text.trim_end();
+        role.map_or(text.to_owned(), |role| self.style.paint(role, text))
+    }
+
+    /// The meaning of the marks in the list.
+    fn write_legend(&self, shown: &[&Interrupt], out: &mut dyn Write) -> io::Result<()> {
+        let has = |mark: &str| shown.iter().any(|irq| kept_by(irq) == mark);
+        writeln!(out)?;
+        for (is_needed, text) in [
+            (
+                !self.everything,
+                "! fires on these CPUs   ? its mask lets it; the chip chose another CPU",
+            ),
+            (
+                has("m"),
+                "m managed: the kernel spreads the device's queues itself and refuses a change",
+            ),
+            (
+                has("f"),
+                "f fixed: a timer, one of each CPU, or one whose chip accepts no mask",
+            ),
+            (
+                true,
+                "Timers, IPIs and other interrupts without a number are not in this list.",
+            ),
+        ] {
+            if is_needed {
+                writeln!(out, "  {}", self.style.paint(Role::Quiet, text))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn columns([marks, irq, asked, effective, counts, name]: [&str; 6]) -> String {
+    format!("{marks:2} {irq:>5}  {asked:<11} {effective:<9} {counts:<27}  {name}")
 }
 
 /// Why a mask cannot change: `m` the kernel manages it, `f` it is fixed.
@@ -156,12 +183,4 @@ fn where_counted(irq: &Interrupt) -> String {
         [first, second] => cut(&format!("{}, {}", text(first), text(second)), 27),
         [first, rest @ ..] => cut(&format!("{}, {} more CPUs", text(first), rest.len()), 27),
     }
-}
-
-fn count_on(irq: &Interrupt, cpus: &CpuSet) -> u64 {
-    irq.counts
-        .iter()
-        .filter(|(cpu, _)| cpus.contains(CpuId(*cpu)))
-        .map(|(_, count)| count)
-        .sum()
 }

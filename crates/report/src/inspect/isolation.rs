@@ -66,27 +66,7 @@ const BOOT_WORDS: [&str; 12] = [
 
 pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n{}", style.paint(Role::Head, "Isolation in force"))?;
-    let boot = match &machine.kernel.cmdline {
-        None => "unknown".to_owned(),
-        Some(line) => {
-            let here = line
-                .parameters
-                .iter()
-                .filter(|word| BOOT_WORDS.contains(&word.name.as_str()));
-            let words: Vec<String> = here
-                .map(|word| match &word.value {
-                    Some(value) => format!("{}={}", safe(&word.name), safe(value)),
-                    None => safe(&word.name),
-                })
-                .collect();
-            if words.is_empty() {
-                "nothing about isolation".to_owned()
-            } else {
-                words.join(" ")
-            }
-        }
-    };
-    line(out, "boot line", &boot)?;
+    line(out, "boot line", &boot_words(machine))?;
     let isolation = &machine.isolation;
     line(
         out,
@@ -136,6 +116,27 @@ pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io:
         line(out, "slices", &text)?;
     }
     Ok(())
+}
+
+fn boot_words(machine: &Machine) -> String {
+    let Some(line) = &machine.kernel.cmdline else {
+        return "unknown".to_owned();
+    };
+    let here = line
+        .parameters
+        .iter()
+        .filter(|word| BOOT_WORDS.contains(&word.name.as_str()));
+    let words: Vec<String> = here
+        .map(|word| match &word.value {
+            Some(value) => format!("{}={}", safe(&word.name), safe(value)),
+            None => safe(&word.name),
+        })
+        .collect();
+    if words.is_empty() {
+        "nothing about isolation".to_owned()
+    } else {
+        words.join(" ")
+    }
 }
 
 fn describe(partition: &Partition) -> String {

@@ -34,15 +34,13 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
         }
     }
     per_cpu(&cpus, [&users, &kernel, &bound], out)?;
-    section(&users, "User tasks, which can be moved", &cpus, view, style, out)?;
-    section(
-        &kernel,
-        "Kernel threads, which can be moved",
-        &cpus,
+    let table = TaskTable {
+        cpus: &cpus,
         view,
         style,
-        out,
-    )?;
+    };
+    table.write(&users, "User tasks, which can be moved", out)?;
+    table.write(&kernel, "Kernel threads, which can be moved", out)?;
     explain(&kernel, style, out)?;
     per_cpu_threads(&bound, &cpus, style, out)
 }
@@ -77,32 +75,39 @@ fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::R
     writeln!(out, "  {:<9} {users:>25}   {kernel:>14}   {bound:>15}", "may run")
 }
 
-fn section(
-    tasks: &[&Task],
-    title: &str,
-    cpus: &CpuSet,
-    view: &View,
+/// How a list of tasks is shown.
+struct TaskTable<'a> {
+    cpus: &'a CpuSet,
+    view: &'a View,
     style: Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    writeln!(
-        out,
-        "\n{}: {}",
-        style.paint(Role::Head, title),
-        counted(tasks.len(), "thread")
-    )?;
-    if tasks.is_empty() {
-        return Ok(());
+}
+
+impl TaskTable<'_> {
+    fn write(&self, tasks: &[&Task], title: &str, out: &mut dyn Write) -> io::Result<()> {
+        let title = self.style.paint(Role::Head, title);
+        writeln!(out, "\n{title}: {}", counted(tasks.len(), "thread"))?;
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let mut tasks: Vec<&Task> = tasks.to_vec();
+        tasks.sort_by_key(|task| (!is_there(task, self.cpus), task.cpu, task.pid, task.key.tid));
+        let head = columns(["PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME"]);
+        writeln!(out, "{}", self.style.paint(Role::Quiet, &head))?;
+        let rows = self.view.tasks.rows();
+        for task in tasks.iter().take(rows) {
+            writeln!(out, "{}", self.row(task))?;
+        }
+        if tasks.len() > rows {
+            writeln!(
+                out,
+                "  and {} more (-v shows all of them, --json too)",
+                tasks.len() - rows
+            )?;
+        }
+        Ok(())
     }
-    let mut tasks: Vec<&Task> = tasks.to_vec();
-    tasks.sort_by_key(|task| (!is_there(task, cpus), task.cpu, task.pid, task.key.tid));
-    let line = |psr: &str, pid: &str, tid: &str, pol: &str, prio: &str, allowed: &str, comm: &str| {
-        format!("  {psr:>5} {pid:>7} {tid:>7} {pol:<4} {prio:>6}  {allowed:<14} {comm}")
-    };
-    let head = line("PSR", "PID", "TID", "POL", "RTPRIO", "ALLOWED", "NAME");
-    writeln!(out, "{}", style.paint(Role::Quiet, &head))?;
-    let rows = view.tasks.rows();
-    for task in tasks.iter().take(rows) {
+
+    fn row(&self, task: &Task) -> String {
         let psr = task.cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
         let prio = if task.rt_priority == 0 {
             "-".to_owned()
@@ -113,32 +118,25 @@ fn section(
             .allowed
             .as_ref()
             .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), 14));
-        let (pid, tid) = (task.pid.to_string(), task.key.tid.to_string());
-        let name = safe_cut(&task.comm, 26);
-        let text = line(&psr, &pid, &tid, policy(task.policy), &prio, &allowed, &name);
-        let role = if is_there(task, cpus) {
-            Role::Care
-        } else {
-            Role::Quiet
-        };
-        writeln!(
-            out,
-            "{}",
-            if view.cpus.is_some() {
-                style.paint(role, &text)
-            } else {
-                text
-            }
-        )?;
+        let text = columns([
+            &psr,
+            &task.pid.to_string(),
+            &task.key.tid.to_string(),
+            policy(task.policy),
+            &prio,
+            &allowed,
+            &safe_cut(&task.comm, 26),
+        ]);
+        match (self.view.cpus.is_some(), is_there(task, self.cpus)) {
+            (false, _) => text,
+            (true, true) => self.style.paint(Role::Care, &text),
+            (true, false) => self.style.paint(Role::Quiet, &text),
+        }
     }
-    if tasks.len() > rows {
-        writeln!(
-            out,
-            "  and {} more (-v shows all of them, --json too)",
-            tasks.len() - rows
-        )?;
-    }
-    Ok(())
+}
+
+fn columns([psr, pid, tid, policy, prio, allowed, comm]: [&str; 7]) -> String {
+    format!("  {psr:>5} {pid:>7} {tid:>7} {policy:<4} {prio:>6}  {allowed:<14} {comm}")
 }
 
 /// The two-letter policy name of `ps`.

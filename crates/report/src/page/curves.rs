@@ -46,18 +46,21 @@ pub(crate) enum Scale {
     Linear(u64),
 }
 
+impl Scale {
+    /// The class of its drawings in the page's style.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Scale::Logarithmic => "logs",
+            Scale::Linear(_) => "lins",
+        }
+    }
+}
+
 /// A part of a curve: from, to (nanoseconds), and its share of the samples.
 type Step = (f64, f64, f64);
 
 /// Draws the curves, as a figure that can be zoomed; `None` without samples. `id` must be unique on the page.
-pub(crate) fn curves(
-    id: &str,
-    class: &str,
-    title: &str,
-    axis: &str,
-    scale: Scale,
-    all: &[Curve],
-) -> Option<Markup> {
+pub(crate) fn curves(id: &str, title: &str, axis: &str, scale: Scale, all: &[Curve]) -> Option<Markup> {
     let steps: Vec<Vec<Step>> = all.iter().map(|curve| steps(curve, scale)).collect();
     let seen = || steps.iter().flatten().filter(|step| step.2 > 0.0);
     let least = |from: fn(&Step) -> f64| seen().map(from).fold(f64::INFINITY, f64::min);
@@ -81,7 +84,7 @@ pub(crate) fn curves(
         @for (row, curve) in flagged() { (plot.flag(curve, row)) }
     };
     Some(html! {
-        figure class={ (class) " plot" } id=(id) { "\n"
+        figure class={ (scale.class()) " plot" } id=(id) { "\n"
             (plot.drawing(id, title, &content))
             (controls())
         } "\n"
@@ -150,7 +153,7 @@ mod tests {
             ..curve(0, "<none>", COMMON)
         };
         let all = [flagged, curve(1, "strict", &COMMON[..1])];
-        curves("a", "logs", "all & everything", "late", scale, &all)
+        curves("a", "all & everything", "late", scale, &all)
             .unwrap()
             .into_string()
     }
@@ -194,12 +197,12 @@ mod tests {
     fn nothing_is_drawn_of_nothing() {
         let none = curve(0, "none", &[]);
         for scale in [Scale::Logarithmic, Scale::Linear(1_000), Scale::Linear(0)] {
-            assert!(curves("a", "x", "b", "c", scale, std::slice::from_ref(&none)).is_none());
+            assert!(curves("a", "b", "c", scale, std::slice::from_ref(&none)).is_none());
         }
         // Values at both ends of the range.
         let wide = curve(0, "none", &[(0, 1), (u64::MAX - 1, u64::MAX / 2)]);
         for scale in [Scale::Logarithmic, Scale::Linear(u64::MAX)] {
-            let svg = curves("a", "x", "b", "c", scale, std::slice::from_ref(&wide))
+            let svg = curves("a", "b", "c", scale, std::slice::from_ref(&wide))
                 .unwrap()
                 .into_string();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");

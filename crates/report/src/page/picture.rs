@@ -34,17 +34,11 @@ pub(crate) struct Picture<'a> {
 /// The drawing, in both scales.
 pub(crate) fn picture(picture: &Picture) -> Markup {
     let Picture { id, title, axis, .. } = picture;
-    let drawn = |class: &str, scale| {
-        curves(
-            &format!("{id}-{class}"),
-            class,
-            title,
-            axis,
-            scale,
-            picture.curves,
-        )
+    let drawn = |scale: Scale| {
+        let id = format!("{id}-{}", scale.class());
+        curves(&id, title, axis, scale, picture.curves)
     };
-    let Some(logarithmic) = drawn("logs", Scale::Logarithmic) else {
+    let Some(logarithmic) = drawn(Scale::Logarithmic) else {
         return html! { p { "No sample was recorded: there is nothing to draw." } "\n" };
     };
     #[allow(
@@ -54,7 +48,7 @@ pub(crate) fn picture(picture: &Picture) -> Markup {
     )] // Of a scale.
     let linear = picture
         .common_ns
-        .and_then(|top_ns| drawn("lins", Scale::Linear(round(top_ns as f64) as u64)));
+        .and_then(|top_ns| drawn(Scale::Linear(round(top_ns as f64) as u64)));
     html! {
         div.picture { "\n"
             @if linear.is_some() {

@@ -79,7 +79,6 @@ fn numbers(text: &mut String, story: &Story, style: Style) {
 }
 
 fn still(text: &mut String, residue: &Residue, style: Style) {
-    const SHOWN: usize = 12;
     let _ = writeln!(
         text,
         "\n{}",
@@ -91,6 +90,31 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
         let head = format!("  {:>10} {:>10}  what", "before /s", "now /s");
         let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
     }
+    residue_rows(text, residue, style);
+    for irq in &residue.interrupts {
+        let line = format!(
+            "interrupt {} ({}) stayed: {}",
+            irq.irq,
+            safe(&irq.name),
+            safe(&irq.why)
+        );
+        let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
+    }
+    if !residue.threads.is_empty() {
+        let mut names: Vec<String> = residue.threads.iter().map(|thread| safe(&thread.comm)).collect();
+        names.sort();
+        let names = cut(&names.join(", "), 300);
+        let line = format!(
+            "{} stayed, because the kernel does not allow moving them: {names}",
+            counted(residue.threads.len(), "thread")
+        );
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+}
+
+/// The most frequent interruptions with their rates, and how to stop each.
+fn residue_rows(text: &mut String, residue: &Residue, style: Style) {
+    const SHOWN: usize = 12;
     let rows: Vec<_> = residue.rows.iter().filter(|row| row.count > 0).collect();
     for row in rows.iter().take(SHOWN) {
         let before = row.per_second_before.map_or_else(|| "?".to_owned(), rate);
@@ -120,25 +144,6 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
             "  and {} more, in the JSON and the page",
             rows.len() - SHOWN
         );
-    }
-    for irq in &residue.interrupts {
-        let line = format!(
-            "interrupt {} ({}) stayed: {}",
-            irq.irq,
-            safe(&irq.name),
-            safe(&irq.why)
-        );
-        let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
-    }
-    if !residue.threads.is_empty() {
-        let mut names: Vec<String> = residue.threads.iter().map(|thread| safe(&thread.comm)).collect();
-        names.sort();
-        let names = cut(&names.join(", "), 300);
-        let line = format!(
-            "{} stayed, because the kernel does not allow moving them: {names}",
-            counted(residue.threads.len(), "thread")
-        );
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
     }
 }
 

@@ -141,7 +141,29 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
             text.push_str(&row(&one.recording, series));
         }
     }
-    let found = differences(files);
+    differences_text(&mut text, &differences(files), style);
+    let machines = environment(files);
+    if !machines.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{}",
+            style.paint(Role::Head, "Where the machines or the runs differ")
+        );
+    }
+    for fact in &machines {
+        let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
+        let line = format!("{}: {}", safe(&fact.name), values.join(" | "));
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+    for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
+        let _ = write!(text, "\n{}", style.paint(Role::Head, &safe(&one.file)));
+        text.push_str(&notes_text(&one.recording.notes, style));
+    }
+    text.push_str(&judged_text(judged, style));
+    text
+}
+
+fn differences_text(text: &mut String, found: &[Difference], style: Style) {
     if !found.is_empty() {
         let _ = writeln!(
             text,
@@ -150,7 +172,7 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         );
     }
     let mut said = None;
-    for one in &found {
+    for one in found {
         let of = (&one.other, &one.thread);
         if said != Some(of) {
             said = Some(of);
@@ -173,25 +195,6 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         };
         let _ = writeln!(text, "    {}", wrap(&line, 6, COLUMNS));
     }
-    let machines = environment(files);
-    if !machines.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n{}",
-            style.paint(Role::Head, "Where the machines or the runs differ")
-        );
-    }
-    for fact in &machines {
-        let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
-        let line = format!("{}: {}", safe(&fact.name), values.join(" | "));
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
-    }
-    for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
-        let _ = write!(text, "\n{}", style.paint(Role::Head, &safe(&one.file)));
-        text.push_str(&notes_text(&one.recording.notes, style));
-    }
-    text.push_str(&judged_text(judged, style));
-    text
 }
 
 /// The requirements, and whether they are met.

@@ -4,7 +4,7 @@ use events::{Endian, Event, Layout};
 use machine::CpuId;
 use std::ops::ControlFlow;
 use std::path::Path;
-use trace::{Drained, Recorder, Way};
+use trace::{Drained, PageMemory, Recorder, Way};
 
 const PAGE: usize = 256;
 
@@ -46,7 +46,11 @@ impl Buffers {
     fn recorder(&self, cpus: u32, most: usize) -> Recorder {
         let cpus: Vec<CpuId> = (0..cpus).map(CpuId).collect();
         let dir = self.0.path().to_str().unwrap();
-        Recorder::open(dir, &cpus, layout(), most, 0, Way::Read).unwrap()
+        let memory = PageMemory {
+            undelivered_bytes: most,
+            kept_pages: 0,
+        };
+        Recorder::open(dir, &cpus, layout(), memory, Way::Read).unwrap()
     }
 }
 

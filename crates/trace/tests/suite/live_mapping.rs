@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use trace::{Drained, Recorded, Recorder, Source, Way, catalogue};
+use trace::{Drained, PageMemory, Recorded, Recorder, Source, Way, catalogue};
 
 /// An instance into which somebody writes by hand; it goes with the test.
 struct Instance {
@@ -40,7 +40,11 @@ impl Instance {
 
     fn recorder(&self, layout: Layout, way: Way) -> Recorder {
         let cpus: Vec<CpuId> = vec![CpuId(0)];
-        Recorder::open(self.dir.to_str().unwrap(), &cpus, layout, 64 << 20, 0, way).unwrap()
+        let memory = PageMemory {
+            undelivered_bytes: 64 << 20,
+            kept_pages: 0,
+        };
+        Recorder::open(self.dir.to_str().unwrap(), &cpus, layout, memory, way).unwrap()
     }
 
     fn finish(&self, recorder: Recorder) -> Recorded {

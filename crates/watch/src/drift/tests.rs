@@ -36,6 +36,16 @@ fn found(id: &str, subject: &str, layer: &str) -> OpenFinding {
     }
 }
 
+/// The layers of check that a notification concerns.
+fn names(notification: &Notification) -> Vec<&'static str> {
+    let layers = concern(notification);
+    check::LAYERS
+        .iter()
+        .map(|layer| layer.name)
+        .filter(|name| layers.has(name))
+        .collect()
+}
+
 #[test]
 fn every_layer_that_a_row_names_is_one_of_check() {
     let all = Layers::all();
@@ -43,17 +53,41 @@ fn every_layer_that_a_row_names_is_one_of_check() {
         assert!(all.has(layer.name), "{}", layer.name);
         assert!(Layers::named(&[layer.name]).has(layer.name));
     }
-    let names = |notification: &Notification| {
-        let layers = concern(notification);
-        check::LAYERS
-            .iter()
-            .map(|layer| layer.name)
-            .filter(|name| layers.has(name))
-            .collect::<Vec<_>>()
+    assert_eq!(names(&Notification::Lost).len(), check::LAYERS.len());
+}
+
+#[test]
+fn a_written_file_concerns_the_layers_that_read_it() {
+    let all_concern = |layers: &[&str], paths: &[&str]| {
+        for path in paths {
+            assert_eq!(names(&wrote(1, path)), layers, "{path}");
+        }
     };
-    let of = |path: &str| names(&wrote(1, path));
-    assert_eq!(of("/proc/irq/24/smp_affinity_list"), ["interrupts"]);
-    assert_eq!(of("/proc/irq/default_smp_affinity"), ["knobs"]);
+    all_concern(&["interrupts"], &["/proc/irq/24/smp_affinity_list"]);
+    all_concern(&["boot line", "knobs"], &["/proc/sys/kernel/watchdog_cpumask"]);
+    let set = "/sys/fs/cgroup/cpuset/rt/cpuset.cpus";
+    all_concern(
+        &["partition", "tasks", "knobs"],
+        &[set, "/sys/fs/cgroup/cgroup.subtree_control"],
+    );
+    let tasks = ["/sys/fs/cgroup/rt/cgroup.procs", "/sys/fs/cgroup/cpuset/rt/tasks"];
+    all_concern(&["tasks"], &tasks);
+    let online = "/sys/devices/system/cpu/cpu3/online";
+    all_concern(&["partition", "tasks", "interrupts", "knobs"], &[online]);
+    let steering = "/sys/devices/pci0000:00/0000:00:03.0/net/eth0/queues/rx-0/rps_cpus";
+    all_concern(&["interrupts", "knobs"], &[steering]);
+    let knobs = [
+        "/proc/irq/default_smp_affinity",
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/sys/devices/pci0000:00/ata1/block/sda/queue/rq_affinity",
+    ];
+    all_concern(&["knobs"], &knobs);
+    all_concern(&[], &["/proc/1/oom_score_adj", "/sys/devices/pci0000:00/uevent"]);
+}
+
+#[test]
+fn a_writer_that_may_be_irqbalance_concerns_the_neighbours_too() {
     for comm in [Some("irqbalance".to_owned()), None] {
         let writer = Writer {
             comm,
@@ -64,36 +98,10 @@ fn every_layer_that_a_row_names_is_one_of_check() {
             ["interrupts", "knobs", "neighbours"]
         );
     }
-    assert_eq!(of("/proc/sys/kernel/watchdog_cpumask"), ["boot line", "knobs"]);
-    assert_eq!(
-        of("/sys/fs/cgroup/cpuset/rt/cpuset.cpus"),
-        ["partition", "tasks", "knobs"]
-    );
-    assert_eq!(
-        of("/sys/fs/cgroup/cgroup.subtree_control"),
-        ["partition", "tasks", "knobs"]
-    );
-    assert_eq!(of("/sys/fs/cgroup/rt/cgroup.procs"), ["tasks"]);
-    assert_eq!(of("/sys/fs/cgroup/cpuset/rt/tasks"), ["tasks"]);
-    assert_eq!(
-        of("/sys/devices/system/cpu/cpu3/online"),
-        ["partition", "tasks", "interrupts", "knobs"]
-    );
-    assert_eq!(
-        of("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"),
-        ["knobs"]
-    );
-    assert_eq!(of("/sys/devices/virtual/workqueue/cpumask"), ["knobs"]);
-    assert_eq!(
-        of("/sys/devices/pci0000:00/0000:00:03.0/net/eth0/queues/rx-0/rps_cpus"),
-        ["interrupts", "knobs"]
-    );
-    assert_eq!(
-        of("/sys/devices/pci0000:00/ata1/block/sda/queue/rq_affinity"),
-        ["knobs"]
-    );
-    assert_eq!(of("/proc/1/oom_score_adj"), [] as [&str; 0]);
-    assert_eq!(of("/sys/devices/pci0000:00/uevent"), [] as [&str; 0]);
+}
+
+#[test]
+fn a_device_concerns_the_layers_that_depend_on_it() {
     let device = |action: &str, path: &str| {
         names(&Notification::Device {
             action: action.to_owned(),
@@ -106,7 +114,6 @@ fn every_layer_that_a_row_names_is_one_of_check() {
         device("change", "/devices/pci0000:00/0000:00:03.0"),
         [] as [&str; 0]
     );
-    assert_eq!(names(&Notification::Lost).len(), check::LAYERS.len());
 }
 
 /// A thousand processes within a second, reported one by one, cause a few checks; the writer among them is kept.

@@ -11,7 +11,7 @@ pub fn exposition(form: Form, known: &Known, totals: &Totals, now_s: u64) -> Str
     let mut text = Exposition::new(form);
     about(&mut text, known);
     counted(&mut text, known, totals);
-    found(&mut text, known, now_s);
+    findings(&mut text, known, now_s);
     if let Some(daemon) = &known.daemon {
         cost(&mut text, daemon);
     }
@@ -99,7 +99,8 @@ fn counted(text: &mut Exposition, known: &Known, totals: &Totals) {
     }
 }
 
-fn found(text: &mut Exposition, known: &Known, now_s: u64) {
+/// The open findings of check: how many, for how long, and the oldest ones.
+fn findings(text: &mut Exposition, known: &Known, now_s: u64) {
     if let Some(checked_s) = known.checked_s {
         text.family(
             Sort::Gauge,
@@ -109,22 +110,38 @@ fn found(text: &mut Exposition, known: &Known, now_s: u64) {
         text.line(&Labels::default(), checked_s);
     }
     let Some(lowest) = known.level else { return };
-    let standing = &known.ledger.standing;
-    let mut partitions: Vec<&str> = known.isolated.iter().map(|one| one.partition.as_str()).collect();
-    partitions.extend(standing.iter().map(|one| one.partition.as_str()));
+    let partitions = partitions(known);
+    findings_by_level(text, known, &partitions, lowest);
+    if known.since != Since::Unknown {
+        drift_ages(text, known, &partitions, now_s);
+        oldest_findings(text, known);
+    }
+}
+
+/// The partitions that are isolated or have findings, sorted.
+fn partitions(known: &Known) -> Vec<&str> {
+    let isolated = known.isolated.iter().map(|one| one.partition.as_str());
+    let with_findings = known.ledger.standing.iter().map(|one| one.partition.as_str());
+    let mut partitions: Vec<&str> = isolated.chain(with_findings).collect();
     partitions.sort_unstable();
     partitions.dedup();
+    partitions
+}
+
+fn findings_by_level(text: &mut Exposition, known: &Known, partitions: &[&str], lowest: Level) {
     text.family(
         Sort::Gauge,
         "quietcore_check_findings",
         "Findings of check that stand, by partition and level.",
     );
-    for partition in &partitions {
+    for partition in partitions {
         for level in [Level::Error, Level::Warning, Level::Info] {
             if level < lowest {
                 continue;
             }
-            let own = standing
+            let own = known
+                .ledger
+                .standing
                 .iter()
                 .filter(|one| one.partition == **partition && one.level == level);
             let labels = Labels::default()
@@ -133,18 +150,22 @@ fn found(text: &mut Exposition, known: &Known, now_s: u64) {
             text.line(&labels, own.count());
         }
     }
-    if known.since == Since::Unknown {
-        return;
-    }
+}
+
+fn drift_ages(text: &mut Exposition, known: &Known, partitions: &[&str], now_s: u64) {
     text.family(
         Sort::Gauge,
         "quietcore_drift_age_seconds",
         "For how long the oldest finding of level error has been open in a partition; 0 without one.",
     );
-    for partition in &partitions {
+    for partition in partitions {
         let age_s = known.ledger.drift_age_s(partition, now_s).unwrap_or(0);
         text.line(&Labels::default().with("partition", partition), age_s);
     }
+}
+
+fn oldest_findings(text: &mut Exposition, known: &Known) {
+    let standing = &known.ledger.standing;
     let mut oldest: Vec<_> = standing.iter().collect();
     oldest.sort_by_key(|one| one.since_s);
     text.family(

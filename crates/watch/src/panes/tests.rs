@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::row::WRITTEN;
-use crate::{Glyphs, Key, Look, Mode, Moment, Scene, draw, parse, press};
+use crate::{Glyphs, Key, Look, Mode, Moment, Scene, TitleBar, draw, parse, press};
 use machine::{CpuId, CpuSet};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -62,7 +62,11 @@ fn only_what_is_seen_is_written() {
         assert_eq!(written, 0, "{key:?} draws nothing");
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, 120, HEIGHT));
-    let written = written_by(|| draw(&mut buffer, "6.18", Mode::Live, &now, &view, Look::Plain));
+    let bar = TitleBar {
+        kernel: "6.18",
+        mode: Mode::Live,
+    };
+    let written = written_by(|| draw(&mut buffer, bar, &now, &view, Look::Plain));
     // Two panes are side by side below the CPU pane.
     assert!(
         (usize::from(HEIGHT) / 3..2 * usize::from(HEIGHT)).contains(&written),

@@ -4,7 +4,7 @@ use super::keyboard::{self, Input};
 use super::terminal::{self, Held};
 use ::terminal::Screen;
 use root::{Failure, process};
-use watch::{Act, Glyphs, Look, MomentSource, View};
+use watch::{Act, Glyphs, Look, MomentSource, TitleBar, View};
 
 /// Shows a source until the user or a signal ends it. Signals are already blocked.
 ///
@@ -28,14 +28,11 @@ pub fn show(source: &mut dyn MomentSource, screen: &Screen) -> Result<(), Failur
         if is_new || state.is_new {
             let drawn = held.terminal.draw(|frame| {
                 let now = source.now(glyphs);
-                watch::draw(
-                    frame.buffer_mut(),
-                    source.kernel(),
-                    source.mode(),
-                    &now,
-                    &view,
-                    look,
-                );
+                let bar = TitleBar {
+                    kernel: source.kernel(),
+                    mode: source.mode(),
+                };
+                watch::draw(frame.buffer_mut(), bar, &now, &view, look);
             });
             drawn.map_err(terminal::failed)?;
         }

@@ -5,6 +5,7 @@ use crate::cset::tree::{Set, Tree, clean, parent};
 use apply::{Applied, Force, Journal, JournalState, Layer, Request, Which};
 use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};
+use root::Root;
 use session::Session;
 
 /// The intended properties of a set.
@@ -156,58 +157,22 @@ pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<V
     let root = session.root();
     let path = format!("{}/{name}", parent(&set.path));
     let start = tree.place_for(&path);
+    let new_place = |old: &Set| {
+        let rest = old.place.strip_prefix(&set.place).unwrap_or_default();
+        format!("{start}{rest}")
+    };
     let all = tree.below(set);
     let mut changes = Vec::new();
     // A set must release its exclusive resources before the new one can claim them, the innermost first.
     for old in all.iter().rev() {
-        for (file, free) in exclusive_files(tree.hierarchy.version) {
-            let path = tree.hierarchy.file(&old.place, file);
-            let before = root.value(&path)?;
-            if before.as_deref().is_some_and(|before| before != *free) {
-                changes.push(by_hand::write(&path, before, free, Compare::Text, Undo::Restore));
-            }
-        }
+        changes.extend(release_exclusive(root, tree, old)?);
     }
     for old in &all {
-        let place = format!(
-            "{start}{}",
-            old.place.strip_prefix(&set.place).unwrap_or_default()
-        );
-        let dir = tree.hierarchy.dir(&place);
-        changes.push(by_hand::make_set(&dir));
-        for (file, compare) in copied_files(tree.hierarchy.version) {
-            let value = root.value(&tree.hierarchy.file(&old.place, file))?;
-            if let Some(value) = value.filter(|value| !value.is_empty()) {
-                let path = tree.hierarchy.file(&place, file);
-                changes.push(by_hand::write(&path, None, &value, *compare, Undo::WithSet));
-            }
-        }
-        let control = |dir: &str| format!("{dir}/cgroup.subtree_control");
-        let handed = root
-            .value(&control(&tree.hierarchy.dir(&old.place)))?
-            .unwrap_or_default();
-        if Compare::Word.same(&handed, "+cpuset") {
-            changes.push(by_hand::write(
-                &control(&dir),
-                None,
-                "+cpuset",
-                Compare::Word,
-                Undo::WithSet,
-            ));
-        }
+        changes.extend(copy_set(root, tree, old, &new_place(old))?);
     }
     for old in &all {
-        let place = format!(
-            "{start}{}",
-            old.place.strip_prefix(&set.place).unwrap_or_default()
-        );
-        for (file, free) in exclusive_files(tree.hierarchy.version) {
-            let value = root.value(&tree.hierarchy.file(&old.place, file))?;
-            if let Some(value) = value.filter(|value| value != free) {
-                let path = tree.hierarchy.file(&place, file);
-                changes.push(by_hand::write(&path, None, &value, Compare::Text, Undo::WithSet));
-            }
-        }
+        let place = new_place(old);
+        changes.extend(copy_exclusive(root, tree, old, &place)?);
         let tids: Vec<u32> = tree.members(old).map(|task| task.key.tid).collect();
         if !tids.is_empty() {
             changes.push(by_hand::move_tasks(tids, &tree.hierarchy.dir(&place), &old.cpus));
@@ -218,6 +183,58 @@ pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<V
             .rev()
             .map(|old| by_hand::remove_set(&tree.hierarchy.dir(&old.place))),
     );
+    Ok(changes)
+}
+
+fn release_exclusive(root: &Root, tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
+    let mut changes = Vec::new();
+    for (file, free) in exclusive_files(tree.hierarchy.version) {
+        let path = tree.hierarchy.file(&set.place, file);
+        let before = root.value(&path)?;
+        if before.as_deref().is_some_and(|before| before != *free) {
+            changes.push(by_hand::write(&path, before, free, Compare::Text, Undo::Restore));
+        }
+    }
+    Ok(changes)
+}
+
+/// Creates a set at `place` with the properties of `old`, except the exclusive ones.
+fn copy_set(root: &Root, tree: &Tree, old: &Set, place: &str) -> Result<Vec<Change>, Refused> {
+    let dir = tree.hierarchy.dir(place);
+    let mut changes = vec![by_hand::make_set(&dir)];
+    for (file, compare) in copied_files(tree.hierarchy.version) {
+        let value = root.value(&tree.hierarchy.file(&old.place, file))?;
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            let path = tree.hierarchy.file(place, file);
+            changes.push(by_hand::write(&path, None, &value, *compare, Undo::WithSet));
+        }
+    }
+    let control = |dir: &str| format!("{dir}/cgroup.subtree_control");
+    let handed = root
+        .value(&control(&tree.hierarchy.dir(&old.place)))?
+        .unwrap_or_default();
+    if Compare::Word.same(&handed, "+cpuset") {
+        changes.push(by_hand::write(
+            &control(&dir),
+            None,
+            "+cpuset",
+            Compare::Word,
+            Undo::WithSet,
+        ));
+    }
+    Ok(changes)
+}
+
+/// Gives the set at `place` the exclusive resources of `old`.
+fn copy_exclusive(root: &Root, tree: &Tree, old: &Set, place: &str) -> Result<Vec<Change>, Refused> {
+    let mut changes = Vec::new();
+    for (file, free) in exclusive_files(tree.hierarchy.version) {
+        let value = root.value(&tree.hierarchy.file(&old.place, file))?;
+        if let Some(value) = value.filter(|value| value != free) {
+            let path = tree.hierarchy.file(place, file);
+            changes.push(by_hand::write(&path, None, &value, Compare::Text, Undo::WithSet));
+        }
+    }
     Ok(changes)
 }
 

@@ -1,6 +1,6 @@
 //! Creates, changes and removes the shield: `apply` and `undo` with cset's messages.
 
-use super::{Names, Shield};
+use super::{Names, Shield, ShieldContext};
 use crate::cset::Refused;
 use crate::cset::moving::{self, KernelThreads};
 use crate::cset::set;
@@ -58,9 +58,7 @@ fn kthread_of(intent: &Intent) -> Kthread {
 
 /// Creates it, and reports the moved tasks.
 pub(super) fn activate(
-    session: &Session,
-    tree: &Tree,
-    names: &Names,
+    &ShieldContext { session, tree, names }: &ShieldContext,
     cpus: &CpuSet,
     kthread: Kthread,
     talk: &mut Talk,

@@ -10,6 +10,12 @@ pub(super) struct Core<'a> {
     pub(super) close: String,
 }
 
+/// Whether any of these CPUs shares its core with another one.
+pub(super) fn is_threaded(cpus: &[&Cpu]) -> bool {
+    cpus.iter()
+        .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
+}
+
 /// The cores of a line in the order of kind, level-2 cache and lowest CPU.
 pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     let lowest = |set: &Option<CpuSet>, cpu: &Cpu| set.as_ref().and_then(CpuSet::first).unwrap_or(cpu.id).0;
@@ -52,12 +58,7 @@ pub(super) fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
         if !whole && right && !left {
             core.open.push('(');
         }
-        if threaded
-            && core
-                .cpus
-                .iter()
-                .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
-        {
+        if threaded && is_threaded(&core.cpus) {
             core.open.push('[');
             core.close.push(']');
         }

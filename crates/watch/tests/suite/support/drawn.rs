@@ -3,7 +3,7 @@
 use crate::support::golden::{fixtures, golden};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use watch::{Glyphs, Look, Mode, Now, Recording, View, draw, parse};
+use watch::{Glyphs, Look, Mode, Now, Recording, TitleBar, View, draw, parse};
 
 /// What was recorded on a real machine.
 pub fn recording() -> Recording {
@@ -32,7 +32,8 @@ pub fn cells(now: &Now, view: &View, size: (u16, u16), look: Look) -> Buffer {
         of: now.moments.len(),
         speed: 0.0,
     };
-    draw(&mut buffer, "6.18.44", mode, now, view, look);
+    let kernel = "6.18.44";
+    draw(&mut buffer, TitleBar { kernel, mode }, now, view, look);
     buffer
 }
 
