@@ -378,5 +378,8 @@ fn one_boot_line_serves_all_partitions() {
         "{line}"
     );
     let taken = plan::plan_beside(&machine, &settings, &of(("fast", "3")), &[of(RT)]);
-    assert!(matches!(taken, Err(plan::Refusal::Taken { .. })));
+    assert!(matches!(
+        taken,
+        Err(plan::Refusal::Cpus(plan::CpuRefusal::Taken { .. }))
+    ));
 }
