@@ -1,7 +1,7 @@
 //! Files of boot loaders: whatever is in them, words that were set are on the line once, and clearing gives every byte back.
 
 use super::{Target, owned};
-use boot::{Edited, LOADERS, Limit, Need, Tree, clear, set};
+use boot::{Edited, EveryBoot, LOADERS, Limit, Need, Tree, clear, set};
 
 /// A machine with a few files.
 pub(super) struct Memory<'a>(pub(super) &'a [(&'a str, &'a [u8])]);
@@ -157,7 +157,7 @@ pub const TARGET: Target = Target {
             if loader.refusal(&tree, &words).is_some() {
                 continue;
             }
-            let Ok(work) = set(&tree, loader, None, &words, &limit, Need::Nothing) else {
+            let Ok(work) = set(&tree, loader, None, EveryBoot::new(&words, Need::Nothing), &limit) else {
                 continue;
             };
             let Some(ours) = work.ours else {
@@ -165,8 +165,8 @@ pub const TARGET: Target = Target {
                 continue;
             };
             let done = Edited::new(&tree, &work.edits);
-            let again = set(&done, loader, Some(&ours), &words, &limit, Need::Nothing)
-                .expect("what was set can be set");
+            let wanted = EveryBoot::new(&words, Need::Nothing);
+            let again = set(&done, loader, Some(&ours), wanted, &limit).expect("what was set can be set");
             assert!(
                 again.edits.is_empty(),
                 "{name}: a second time changes {:?}",

@@ -4,7 +4,8 @@
 use super::boot_files::Memory;
 use super::{Target, owned, sections};
 use boot::{
-    LOADERS, Need, OneBoot, Turn, choose, contradiction, find, limit, other_way, reads, set, trial, tuned,
+    EveryBoot, LOADERS, Need, OneBoot, Turn, choose, contradiction, find, limit, other_way, reads, set,
+    trial, tuned,
 };
 
 /// The file of each section, in their order. A section that is empty is no file.
@@ -138,7 +139,8 @@ pub const TARGET: Target = Target {
             );
             let _ = ((loader.commit)(&tree, &turn), loader.all_remarks(&tree, &[]));
             let _ = trial(&tree, loader, &once, &limit);
-            if let Ok(work) = set(&tree, loader, None, &words, &limit, Need::Fallback) {
+            let wanted = EveryBoot::new(&words, Need::Fallback);
+            if let Ok(work) = set(&tree, loader, None, wanted, &limit) {
                 assert!(work.ours.is_some() || work.edits.is_empty(), "{}", loader.name);
             }
         }

@@ -8,7 +8,7 @@ use crate::record::Event;
 use crate::resize_record::Resize;
 use crate::stage::{Noting, Stage};
 use crate::standing::drifted;
-use crate::undo::{Force, OpenResize, Which, undo_open};
+use crate::undo::{Force, OpenResize, UndoRequest, Which, undo_open};
 use crate::{ApplyError, Busy, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Intent, IntentKind, Plan};
@@ -221,10 +221,15 @@ fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
 
 fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: OpenResize) -> ApplyError {
     let Failure { change, error } = failure;
-    let undone = match undo_open(system, journal, Which::Last, Force::No, "rollback", resize) {
+    let request = UndoRequest {
+        which: Which::Last,
+        force: Force::No,
+        why: "rollback",
+    };
+    let undone = match undo_open(system, journal, request, resize) {
         Ok(undone) if undone.equal() => "everything that was done before it has been undone".to_owned(),
         Ok(undone) => format!("undone, except: {}", undone.remains().join("; ")),
-        Err(error) => format!("taking it back failed ({error}); run `quietcore undo`"),
+        Err(error) => format!("undoing it failed ({error}); run `quietcore undo`"),
     };
     let Some(change) = change else {
         return match error {

@@ -7,7 +7,7 @@
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{Layer, LayerState};
 use crate::record::Event;
-use crate::undo::{Force, Which, undo};
+use crate::undo::{Force, UndoRequest, Which, undo};
 use crate::{ApplyError, System};
 use machine::{Cgroups, CpuSet, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -87,6 +87,17 @@ impl Guard {
     }
 }
 
+/// What a guard process is started with.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardTask<'a> {
+    /// The token that ties a journal to it.
+    pub token: &'a str,
+    /// The CPUs that it runs on.
+    pub housekeeping: &'a CpuSet,
+    /// When it undoes the apply.
+    pub watch: Watch,
+}
+
 /// Runs the guard process from start to end.
 ///
 /// # Errors
@@ -94,14 +105,13 @@ impl Guard {
 pub fn stand<L>(
     system: &dyn System,
     storage: &dyn Storage,
-    token: &str,
-    housekeeping: &CpuSet,
-    watch: Watch,
+    task: GuardTask,
     lock: &mut dyn FnMut() -> Result<L, ApplyError>,
 ) -> Result<(), ApplyError> {
+    let token = task.token;
     detach(system);
     // Either may be refused (in a container); the guard then works from its current place.
-    let _ = system.set_affinity(std::process::id(), housekeeping);
+    let _ = system.set_affinity(std::process::id(), task.housekeeping);
     let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
     let mut out = std::io::stdout();
     out.write_all(&[READY])
@@ -109,7 +119,7 @@ pub fn stand<L>(
         .map_err(|error| ApplyError::Guard {
             why: error.to_string(),
         })?;
-    let deadline = match watch {
+    let deadline = match task.watch {
         Watch::Parent => None,
         Watch::Deadline(time) => Some(Instant::now() + time),
     };
@@ -170,14 +180,12 @@ fn try_undo<L>(
     }
     let _locked = locked?;
     let boot_id = boot_id(system);
-    let undone = undo(
-        system,
-        storage,
-        boot_id.as_deref(),
-        Which::Guarded(token),
-        Force::No,
+    let request = UndoRequest {
+        which: Which::Guarded(token),
+        force: Force::No,
         why,
-    )?;
+    };
+    let undone = undo(system, storage, boot_id.as_deref(), request)?;
     Ok(undone.failed.is_empty())
 }
 

@@ -26,6 +26,15 @@ pub struct Kprobe {
     pub fetches: String,
 }
 
+/// The group of one process, named `STEM_PID`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeGroup<'a> {
+    /// The process.
+    pub holder: TaskKey,
+    /// The first part of the name.
+    pub stem: &'a str,
+}
+
 /// The probes that exist in the kernel now.
 #[derive(Debug, Default)]
 pub struct Placed {
@@ -88,7 +97,7 @@ pub fn exist(system: &dyn System, tracefs: &Tracefs) -> Result<bool, RootError> 
     Ok(system.root().kind(&tracefs.file(FILE))?.is_some())
 }
 
-/// Makes the probes in a group of their own, named `STEM_PID`. A refusal by the kernel is no error.
+/// Makes the probes in a group of their own. A refusal by the kernel is no error.
 ///
 /// # Errors
 /// A ledger that cannot be read or written, a list that cannot be read, or a group of that name that is not ours.
@@ -96,10 +105,10 @@ pub fn hold(
     system: &dyn System,
     storage: &dyn Storage,
     tracefs: &Tracefs,
-    holder: TaskKey,
-    stem: &str,
+    group: ProbeGroup,
     wanted: &[Kprobe],
 ) -> Result<Placed, ApplyError> {
+    let ProbeGroup { holder, stem } = group;
     // Nothing is added to a ledger with a record of a later version: the probes could not be removed then.
     ledger::read::<Hold>(storage, NAME)?;
     let file = tracefs.file(FILE);

@@ -54,7 +54,7 @@ pub use inhabitants::{Dwelling, Inhabitants};
 pub use journal::{History, Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
-pub use mend::{Mended, mend};
+pub use mend::{Mended, RepairRequest, mend};
 pub use parcel::{Arrival, Ground, Parcel, Passenger, Stay, Unit};
 pub use record::{
     After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState, Waiting,
@@ -62,4 +62,4 @@ pub use record::{
 pub use relocate::{Homes, enter, relocate};
 pub use standing::{Standing, standing};
 pub use system::{Busy, System};
-pub use undo::{Force, Placer, Undone, Which, undo};
+pub use undo::{Force, Placer, UndoRequest, Undone, Which, undo};

@@ -25,6 +25,17 @@ pub struct Mended {
     pub findings: Vec<Finding>,
 }
 
+/// A repair of one partition.
+#[derive(Clone, Copy, Debug)]
+pub struct RepairRequest<'a> {
+    /// Its name.
+    pub partition: &'a str,
+    /// The changes that it needs.
+    pub changes: &'a [Change],
+    /// Version of the tool, for the journal.
+    pub tool: &'a str,
+}
+
 /// Makes changes that a partition in force needs. The caller holds the lock of the state directory and has read the
 /// machine under it. Kernel refusals are reported and do not stop the rest.
 ///
@@ -34,10 +45,13 @@ pub fn mend(
     system: &dyn System,
     storage: &dyn Storage,
     machine: &Machine,
-    partition: &str,
-    changes: &[Change],
-    tool: &str,
+    request: RepairRequest,
 ) -> Result<Mended, ApplyError> {
+    let RepairRequest {
+        partition,
+        changes,
+        tool,
+    } = request;
     let nobody = |names: &[&str]| no_partition(partition, names);
     let mut journal = Journal::open(storage)?.ok_or_else(|| nobody(&[]))?;
     match journal.state(machine.kernel.boot_id.as_deref()) {
@@ -59,7 +73,12 @@ pub fn mend(
     let isolating = layer.intent.cpus.clone();
     let stood: Vec<Option<String>> = changes.iter().map(|change| stood(layer, change)).collect();
     let changes: Vec<Change> = changes.iter().cloned().map(reported).collect();
-    let others = Others::of(&journal, machine);
+    let context = RepairContext {
+        system,
+        machine,
+        others: Others::of(&journal, machine),
+        isolating,
+    };
     let of = journal.append(Event::Mending {
         layer: seq,
         tool: tool.to_owned(),
@@ -67,16 +86,10 @@ pub fn mend(
         changes: changes.clone(),
     })?;
     let mut mended = Mended::default();
-    let made = changes.iter().zip(&stood).try_for_each(|(change, stood)| {
-        make(
-            system,
-            &mut journal,
-            machine,
-            &others,
-            (change, stood.as_deref(), &isolating),
-            &mut mended,
-        )
-    });
+    let made = changes
+        .iter()
+        .zip(&stood)
+        .try_for_each(|(change, stood)| context.make(&mut journal, change, stood.as_deref(), &mut mended));
     journal.append(Event::Mended { of })?;
     made.map(|()| mended)
 }
@@ -97,46 +110,57 @@ fn stood(layer: &Layer, change: &Change) -> Option<String> {
     }
 }
 
-fn make(
-    system: &dyn System,
-    journal: &mut Journal,
-    machine: &Machine,
-    others: &Others,
-    (change, stood, isolating): (&Change, Option<&str>, &CpuSet),
-    mended: &mut Mended,
-) -> Result<(), ApplyError> {
-    let hierarchy = machine.cgroups.cpuset.as_ref();
-    let mut stage = Stage {
-        system,
-        journal,
-        version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
-        mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
-        noting: Noting::OneByOne,
-        others: &others.cgroups,
-        taken: &others.taken,
-        usual: std::slice::from_ref(&others.usual),
-        pins: &mut None,
-        isolating,
-        busy: Busy::default(),
-        stood,
-        findings: &mut mended.findings,
-    };
-    let step = match actions::enact(&mut stage, change) {
-        // What cannot be repaired is reported, and the rest is repaired.
-        Err(ApplyError::Unable { why, next }) => {
-            stage
-                .findings
-                .push(Finding::new(Level::Error, "refused", &change.target, why).fix(next));
-            return Ok(());
-        }
-        step => step?,
-    };
-    mended.entries.push(Entry {
-        seq: step.seq,
-        change: change.id.clone(),
-        before: step.before,
-        after: step.after,
-        outcome: step.outcome,
-    });
-    Ok(())
+/// What all changes of a repair need.
+struct RepairContext<'a> {
+    system: &'a dyn System,
+    machine: &'a Machine,
+    others: Others,
+    /// The CPUs of the partition.
+    isolating: CpuSet,
+}
+
+impl RepairContext<'_> {
+    /// Makes one change; `stood` is what its file held before the partition.
+    fn make(
+        &self,
+        journal: &mut Journal,
+        change: &Change,
+        stood: Option<&str>,
+        mended: &mut Mended,
+    ) -> Result<(), ApplyError> {
+        let hierarchy = self.machine.cgroups.cpuset.as_ref();
+        let mut stage = Stage {
+            system: self.system,
+            journal,
+            version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+            mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
+            noting: Noting::OneByOne,
+            others: &self.others.cgroups,
+            taken: &self.others.taken,
+            usual: std::slice::from_ref(&self.others.usual),
+            pins: &mut None,
+            isolating: &self.isolating,
+            busy: Busy::default(),
+            stood,
+            findings: &mut mended.findings,
+        };
+        let step = match actions::enact(&mut stage, change) {
+            // What cannot be repaired is reported, and the rest is repaired.
+            Err(ApplyError::Unable { why, next }) => {
+                stage
+                    .findings
+                    .push(Finding::new(Level::Error, "refused", &change.target, why).fix(next));
+                return Ok(());
+            }
+            step => step?,
+        };
+        mended.entries.push(Entry {
+            seq: step.seq,
+            change: change.id.clone(),
+            before: step.before,
+            after: step.after,
+            outcome: step.outcome,
+        });
+        Ok(())
+    }
 }

@@ -5,7 +5,7 @@
 
 use crate::record::Event;
 pub use crate::resize_record::Resize;
-use crate::undo::{Force, OpenResize, Undone, Which, undo_open};
+use crate::undo::{Force, OpenResize, UndoRequest, Undone, Which, undo_open};
 use crate::{ApplyError, Inhabitants, Journal, Storage, System};
 use machine::CpuSet;
 
@@ -33,8 +33,12 @@ pub fn begin(
         pid: std::process::id(),
         policies: inhabitants.real_time(),
     })?;
-    let which = Which::Named(name);
-    undo_open(system, journal, which, Force::No, "resize", OpenResize::GoesOn)
+    let request = UndoRequest {
+        which: Which::Named(name),
+        force: Force::No,
+        why: "resize",
+    };
+    undo_open(system, journal, request, OpenResize::GoesOn)
 }
 
 /// Ends the operation: the partition exists, and its tasks are back. The records of the former one go into the history.

@@ -56,7 +56,16 @@ pub enum Which<'a> {
     To(u64),
 }
 
-impl Which<'_> {}
+/// What to undo, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UndoRequest<'a> {
+    /// Which apply.
+    pub which: Which<'a>,
+    /// What to do with things that another program changed since.
+    pub force: Force,
+    /// The reason, for the journal.
+    pub why: &'a str,
+}
 
 /// What happens to a resize that has started and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,13 +143,11 @@ pub fn undo(
     system: &dyn System,
     storage: &dyn Storage,
     boot_id: Option<&str>,
-    which: Which,
-    force: Force,
-    why: &str,
+    request: UndoRequest,
 ) -> Result<Undone, ApplyError> {
     Journal::sweep(storage)?;
     let Some(journal) = Journal::open(storage)? else {
-        return match which {
+        return match request.which {
             Which::Named(name) => Err(no_partition(name, &[])),
             _ => Ok(Undone::default()),
         };
@@ -161,22 +168,21 @@ pub fn undo(
             ..Undone::default()
         });
     }
-    undo_open(system, journal, which, force, why, OpenResize::Finish)
+    undo_open(system, journal, request, OpenResize::Finish)
 }
 
 /// Undoes what an open journal records.
 pub(crate) fn undo_open(
     system: &dyn System,
     mut journal: Journal,
-    which: Which,
-    force: Force,
-    why: &str,
+    request: UndoRequest,
     resize: OpenResize,
 ) -> Result<Undone, ApplyError> {
+    let which = request.which;
     let mut undone = Undone::default();
     let mut keeps = Resize::open(journal.records()).is_some();
     if keeps && resize == OpenResize::Finish {
-        let Some(open) = finish_resize(system, &mut journal, force, why, &mut undone)? else {
+        let Some(open) = finish_resize(system, &mut journal, request, &mut undone)? else {
             return Ok(undone);
         };
         keeps = false;
@@ -196,8 +202,8 @@ pub(crate) fn undo_open(
     while let Some(next) = next_layer(&journal, which, &undone)? {
         undone.was_in_force = true;
         undone.taken.push(next.name);
-        take_layer(system, &mut journal, next.seq, force, why, &mut undone)?;
-        if undone.is_open(force) {
+        take_layer(system, &mut journal, next.seq, request, &mut undone)?;
+        if undone.is_open(request.force) {
             return Ok(undone);
         }
         let layer = Some(next.seq);
@@ -225,8 +231,7 @@ pub(crate) fn undo_open(
 fn finish_resize(
     system: &dyn System,
     journal: &mut Journal,
-    force: Force,
-    why: &str,
+    request: UndoRequest,
     undone: &mut Undone,
 ) -> Result<Option<Resize>, ApplyError> {
     let Some(open) = Resize::open(journal.records()) else {
@@ -244,8 +249,8 @@ fn finish_resize(
         .rfind(|layer| layer.is_live() && layer.intent.name.as_str() == open.name)
         .map(|layer| layer.seq);
     if let Some(seq) = half {
-        take_layer(system, journal, seq, force, why, undone)?;
-        if undone.is_open(force) {
+        take_layer(system, journal, seq, request, undone)?;
+        if undone.is_open(request.force) {
             return Ok(None);
         }
         say(journal, undone, Event::Undone { layer: Some(seq) });

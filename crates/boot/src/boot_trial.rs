@@ -3,7 +3,7 @@
 use crate::change::{OurFile, Ours, Work};
 use crate::tree::Tree;
 use crate::trial::{Chosen, OneBoot, PANIC, Trial};
-use crate::{BootError, Limit, Loader};
+use crate::{BootError, Limit, Loader, TrialError};
 
 /// An entry for one boot.
 ///
@@ -20,11 +20,12 @@ pub fn trial(
     let make = match loader.trial {
         Trial::By(make) => make,
         Trial::Cannot { why, next } => {
-            return Err(BootError::NoTrial {
+            return Err(TrialError::NoTrial {
                 loader: loader.name.to_owned(),
                 why: why.to_owned(),
                 next: next.to_owned(),
-            });
+            }
+            .into());
         }
     };
     if let Some(error) = loader.refusal(tree, words) {

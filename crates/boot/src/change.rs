@@ -73,6 +73,23 @@ pub enum Need {
     Nothing,
 }
 
+/// The properties of every boot from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EveryBoot<'a> {
+    /// Words of the line, in addition to those of the machine.
+    pub words: &'a [String],
+    /// Whether an entry without them must stay.
+    pub need: Need,
+}
+
+impl EveryBoot<'_> {
+    /// From its two parts.
+    #[must_use]
+    pub fn new(words: &[String], need: Need) -> EveryBoot<'_> {
+        EveryBoot { words, need }
+    }
+}
+
 /// Adds words to the lines of a loader.
 ///
 /// # Errors
@@ -81,10 +98,10 @@ pub fn set(
     tree: &dyn Tree,
     loader: &'static Loader,
     ours: Option<&Ours>,
-    words: &[String],
+    wanted: EveryBoot,
     limit: &Limit,
-    need: Need,
 ) -> Result<Work, BootError> {
+    let EveryBoot { words, need } = wanted;
     loader.check_words(words)?;
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);

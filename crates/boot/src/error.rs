@@ -1,6 +1,6 @@
 //! Defines the errors of a boot line change. Each has three lines: what failed, why, what to do next.
 
-use root::{Failure, Status};
+use root::Failure;
 use std::fmt;
 
 /// Why a boot line is not changed. Nothing has been written when one of these is returned.
@@ -59,6 +59,13 @@ pub enum BootError {
         /// The source of the limit.
         who: String,
     },
+    /// A boot line that cannot be tried once.
+    Trial(TrialError),
+}
+
+/// Why a loader cannot start a line or a kernel for one boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TrialError {
     /// No entry starts a kernel.
     NoKernel {
         /// The loader's name.
@@ -88,6 +95,12 @@ pub enum BootError {
     },
 }
 
+impl From<TrialError> for BootError {
+    fn from(error: TrialError) -> BootError {
+        BootError::Trial(error)
+    }
+}
+
 impl BootError {
     /// Wrong usage: what, why, next.
     pub(crate) fn usage(
@@ -104,7 +117,7 @@ impl BootError {
         why: impl Into<String>,
         next: impl Into<String>,
     ) -> BootError {
-        BootError::Failed(Failure::new(Status::Unable, what, why, next))
+        BootError::Failed(Failure::unable(what, why, next))
     }
 
     /// The same error, with the words to add by hand, where to add them, and what activates them.
@@ -130,19 +143,15 @@ impl From<&BootError> for Failure {
     fn from(error: &BootError) -> Failure {
         match error {
             BootError::Failed(failure) => failure.clone(),
-            BootError::NoPlace { path, why, next } => Failure::new(
-                Status::Unable,
-                format!("{path} has no place for the boot line"),
-                why,
-                next,
-            ),
+            BootError::NoPlace { path, why, next } => {
+                Failure::unable(format!("{path} has no place for the boot line"), why, next)
+            }
             BootError::NotComputed {
                 path,
                 line,
                 why,
                 next,
-            } => Failure::new(
-                Status::Unable,
+            } => Failure::unable(
                 "the boot line cannot be computed, so its files are not edited",
                 format!("{path}:{line}: {why}"),
                 next,
@@ -152,14 +161,12 @@ impl From<&BootError> for Failure {
                 generated,
                 why,
                 next,
-            } => Failure::new(
-                Status::Unable,
+            } => Failure::unable(
                 format!("the boot line of {files} is not the one in {generated}, so neither is edited"),
                 why,
                 next,
             ),
-            BootError::Shown { loader, why, next } => Failure::new(
-                Status::Unable,
+            BootError::Shown { loader, why, next } => Failure::unable(
                 format!("{loader} starts this machine, and quietcore does not edit its file"),
                 why,
                 next,
@@ -174,7 +181,15 @@ impl From<&BootError> for Failure {
                 format!("it would have {length} bytes, and {who} takes {most}"),
                 "write shorter CPU lists, or take words out that are not needed; nothing was changed",
             ),
-            BootError::NoKernel {
+            BootError::Trial(error) => error.into(),
+        }
+    }
+}
+
+impl From<&TrialError> for Failure {
+    fn from(error: &TrialError) -> Failure {
+        match error {
+            TrialError::NoKernel {
                 loader,
                 release,
                 there,
@@ -183,14 +198,12 @@ impl From<&BootError> for Failure {
                 format!("its entries start: {there}"),
                 "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
             ),
-            BootError::OneKernel { loader, release, why } => Failure::new(
-                Status::Unable,
+            TrialError::OneKernel { loader, release, why } => Failure::unable(
                 format!("loader {loader} cannot start kernel {release} for one boot"),
                 why,
                 "leave the kernel out, or install it by hand and try it with the kernel that then runs",
             ),
-            BootError::NoTrial { loader, why, next } => Failure::new(
-                Status::Unable,
+            TrialError::NoTrial { loader, why, next } => Failure::unable(
                 format!("loader {loader} cannot try an entry for one boot"),
                 why,
                 next,

@@ -27,9 +27,9 @@ mod tuned;
 mod writing;
 
 pub use boot_trial::trial;
-pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
+pub use change::{EveryBoot, Need, OurFile, Ours, Work, clear, former_line, set};
 pub use edit::{Edit, diff};
-pub use error::BootError;
+pub use error::{BootError, TrialError};
 pub use evaluation::{
     Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
 };

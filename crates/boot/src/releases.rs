@@ -1,6 +1,6 @@
 //! Finds kernel releases in entries of loaders: which entry starts which release, and the error if none does.
 
-use crate::BootError;
+use crate::TrialError;
 use machine::cmdline::words;
 
 /// Prefixes of kernel file names before the release (`/etc/grub.d/10_linux`, `kernel-install`).
@@ -42,12 +42,12 @@ pub(crate) fn is_rescue_line(line: &str) -> bool {
 /// The first of these that starts a release.
 ///
 /// # Errors
-/// [`BootError::NoKernel`], with the available releases.
+/// [`TrialError::NoKernel`], with the available releases.
 pub(crate) fn choose<T>(
     loader: &str,
     release: &str,
     found: impl IntoIterator<Item = (String, T)>,
-) -> Result<T, BootError> {
+) -> Result<T, TrialError> {
     let mut there: Vec<String> = Vec::new();
     for (known, what) in found {
         if known == release {
@@ -57,7 +57,7 @@ pub(crate) fn choose<T>(
             there.push(known);
         }
     }
-    Err(BootError::NoKernel {
+    Err(TrialError::NoKernel {
         loader: loader.to_owned(),
         release: release.to_owned(),
         there: match there.is_empty() {

@@ -162,7 +162,8 @@ impl Wanted {
             .try_for_each(|knob| template.leave_out(knob))?;
         template.irq_here.extend(self.irq_here.iter().cloned());
         if template.without.contains("irq_affinity") && !template.irq_here.is_empty() {
-            return Err(plan::Refusal::KnobTwice { knob: "irq_affinity" }.into());
+            let twice = plan::KnobRefusal::Twice { knob: "irq_affinity" };
+            return Err(plan::Refusal::from(twice).into());
         }
         let cpus = match &self.cpus {
             Some(expression) => CpuWish::Named(expression.clone()),

@@ -150,18 +150,19 @@ mod tests {
 
     const ID: &str = "4f8e9a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f";
 
+    fn check(path: &str, name: &str, command: &str) {
+        let found = tenant(&path.replace("ID", ID));
+        assert_eq!(
+            found.as_ref().map(Tenant::name).unwrap_or_default(),
+            name,
+            "of {path}"
+        );
+        let told = found.map(|found| found.command("0-2")).unwrap_or_default();
+        assert!(told.starts_with(command), "{path}: {told}");
+    }
+
     #[test]
-    fn paths() {
-        let check = |path: &str, name: &str, command: &str| {
-            let found = tenant(&path.replace("ID", ID));
-            assert_eq!(
-                found.as_ref().map(Tenant::name).unwrap_or_default(),
-                name,
-                "of {path}"
-            );
-            let told = found.map(|found| found.command("0-2")).unwrap_or_default();
-            assert!(told.starts_with(command), "{path}: {told}");
-        };
+    fn containers() {
         let update = "docker update --cpuset-cpus=0-2 4f8e9a0b1c2d";
         check("/docker", "the parent of Docker's containers", "docker update");
         check("/docker/ID", "Docker container 4f8e9a0b1c2d", update);
@@ -180,6 +181,10 @@ mod tests {
             "podman container 4f8e9a0b1c2d",
             "podman update",
         );
+    }
+
+    #[test]
+    fn pods_of_kubernetes() {
         check("/kubepods.slice", "pods of Kubernetes", "give the kubelet");
         check("/kubepods/besteffort", "pods of Kubernetes", "give the kubelet");
         check(
@@ -197,6 +202,10 @@ mod tests {
             "Kubernetes pod 0a1b-22",
             "give the kubelet",
         );
+    }
+
+    #[test]
+    fn virtual_machines() {
         check(
             "/machine.slice/machine-qemu\\x2d3\\x2dweb\\x2d1.scope/libvirt/vcpu0",
             "vcpu0 of virtual machine web-1",
@@ -208,6 +217,10 @@ mod tests {
             "virsh emulatorpin db 0-2",
         );
         check("/machine.slice", "the parent of virtual machines", "virsh");
+    }
+
+    #[test]
+    fn units_of_systemd_and_sets() {
         check(
             "/system.slice/nginx.service",
             "nginx.service of systemd",

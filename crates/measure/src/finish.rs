@@ -37,17 +37,28 @@ pub(crate) struct Closing<'a> {
     pub gaps: usize,
 }
 
+/// A thread of a job after its window, or at a moment within it.
+pub(crate) struct ThreadRecord<'a> {
+    /// The job.
+    pub job: &'a Job<'a>,
+    /// Its number in the job.
+    pub place: usize,
+    /// What it measured.
+    pub lane: &'a Lane,
+    /// What it reported.
+    pub track: &'a Track,
+    /// Its samples.
+    pub samples: &'a Accumulator,
+}
+
 /// The result of one thread, and the findings about it.
 pub(crate) fn thread(
-    job: &Job<'_>,
-    place: usize,
-    lane: &Lane,
-    track: &Track,
-    samples: &Accumulator,
+    record: &ThreadRecord<'_>,
     closing: &Closing<'_>,
     limits: &Limits,
 ) -> (ThreadResult, Vec<Note>) {
-    let window = Window::of(job, lane, track, samples, closing);
+    let (lane, track, samples) = (record.lane, record.track, record.samples);
+    let window = Window::of(record, closing.moment);
     let pace = window.pace;
     let mut result = ThreadResult {
         tid: Some(get32(&track.tid)).filter(|&tid| tid != 0),
@@ -69,7 +80,7 @@ pub(crate) fn thread(
         Kind::Noise => {
             result.threshold_ns = Some(lane.threshold_ns);
             add_gaps(&mut result, samples, &window, limits, closing.gaps);
-            let counter = counter::counter(job, lane, track, window.pace, place, closing);
+            let counter = counter::counter(record, window.pace, closing);
             notes.extend(findings::about_counter(lane.cpu, &counter));
             result.counter = Some(counter);
         }
@@ -130,12 +141,13 @@ struct Window {
 }
 
 impl Window {
-    fn of(job: &Job<'_>, lane: &Lane, track: &Track, samples: &Accumulator, closing: &Closing<'_>) -> Window {
+    fn of(record: &ThreadRecord<'_>, moment: Moment) -> Window {
+        let (lane, track, samples) = (record.lane, record.track, record.samples);
         let state = track.state.0.load(Ordering::Acquire);
         // In an intermediate result, a sampler may finish between the drain of its ring and here.
-        let is_done = state == state::DONE && closing.moment == Moment::End;
+        let is_done = state == state::DONE && moment == Moment::End;
         let last = samples.last;
-        let pace = pace(job, lane, track, closing.moment);
+        let pace = pace(record.job, lane, track, moment);
         // A thread that died published its losses with its last sample.
         let missed = if is_done {
             get(&track.missed)

@@ -20,6 +20,9 @@ const STACK_BYTES: usize = 256 * 1024;
 /// window by 3 us per second; results are converted with the slope over the whole window instead.
 const CALIBRATION_NS: u64 = 20_000_000;
 
+/// Maximum time from the reading that starts the window to the loop, with cold caches (some 500 ns were observed).
+const WAY_IN_NS: u64 = 1_000;
+
 /// The samplers' task.
 pub(crate) struct Job<'a> {
     pub lanes: &'a [Lane],
@@ -74,7 +77,7 @@ fn process(job: &Job<'_>, parent: u32) {
             let builder = std::thread::Builder::new()
                 .name(format!("sampler/{}", lane.cpu))
                 .stack_size(STACK_BYTES);
-            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, lane)) {
+            if let Err(error) = builder.spawn_scoped(scope, move || run(job, place, lane)) {
                 control
                     .spawn_errno
                     .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
@@ -92,7 +95,7 @@ fn process(job: &Job<'_>, parent: u32) {
     });
 }
 
-fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
+fn run(job: &Job<'_>, place: usize, lane: &Lane) {
     let Some((track, slots)) = job.shared.track(place) else {
         return;
     };
@@ -107,7 +110,13 @@ fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
     take_policy(lane, track);
     touch_stack();
     Writer::new(track, slots).touch();
-    let pace = rehearse(job, lane, track, slots, &control.stop.0);
+    let thread = SamplerThread {
+        job,
+        lane,
+        track,
+        slots,
+    };
+    let pace = thread.rehearse();
     if let Some(claim) = lane.claim {
         track
             .claim_ticks
@@ -118,7 +127,7 @@ fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
         offset::answer(job.counter, track);
     }
     pass(control, gate::GO);
-    window(job, lane, track, slots, pace);
+    thread.window(pace);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
     // no thread may end while another still samples.
     arrive(&control.done);
@@ -129,182 +138,212 @@ fn thread_count(job: &Job<'_>) -> u32 {
     u32::try_from(job.lanes.len()).unwrap_or(u32::MAX)
 }
 
-/// Runs the measurement, including the setup and cleanup that must not happen inside the window.
-fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace) {
-    let control = job.shared.control();
-    let mut writer = Writer::new(track, slots);
-    let before = os::thread_usage();
-    if job.system_calls == SystemCalls::Enforced
-        && let Err(errno) = seccomp::forbid(
-            lane.kind,
-            match job.break_at {
-                Some(_) => Breaks::AtLimit,
-                None => Breaks::Never,
-            },
-        )
-    {
-        track.seccomp_errno.store(errno, Ordering::Relaxed);
-    }
-    let (ahead_ns, limit) = (
-        clock::ahead_ns(),
-        job.break_at
-            .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns)),
-    );
-    let pair = job.source(lane).pair();
-    // The pair is the best of several readings and some microseconds old; the window starts now, so the time between is not a gap.
-    let now = job.source(lane).read();
-    let start = Pair {
-        ticks: now,
-        raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
-        width_ns: pair.width_ns,
-    };
-    track.start_ticks.store(start.ticks, Ordering::Relaxed);
-    track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
-    track.start_width_ns.store(start.width_ns, Ordering::Relaxed);
-    match lane.kind {
-        Kind::Latency | Kind::All => {
-            let start_ns = track.start_clock_ns.load(Ordering::Acquire);
-            let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
-            let own_start = since_monotonic.saturating_add(lane.phase_ns);
-            track.start_ns.store(own_start, Ordering::Relaxed);
-            track.state.0.store(state::SAMPLING, Ordering::Release);
-            let end = wake(job, lane, start_ns, track, &mut writer);
-            trip(job, lane, track, end.hit_ns, Pace::NANOSECONDS);
-            track.covered.store(end.covered, Ordering::Relaxed);
-            track.seen.store(end.seen, Ordering::Relaxed);
-        }
-        Kind::Noise => {
-            // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
-            let begun = start.raw_ns.saturating_add_signed(ahead_ns);
-            track.start_ns.store(begun, Ordering::Relaxed);
-            track.state.0.store(state::SAMPLING, Ordering::Release);
-            let window = [start.ticks, lane.length_ns()];
-            let end = spin(job, lane, track, &mut writer, pace, window, limit);
-            trip(job, lane, track, end.hit, pace);
-            track.covered.store(end.covered, Ordering::Relaxed);
-            track.seen.store(end.seen, Ordering::Relaxed);
-            track.turns.store(end.turns, Ordering::Relaxed);
-            track.turn_min.store(end.turn_min, Ordering::Relaxed);
-        }
-    }
-    let after = os::thread_usage();
-    let end = job.source(lane).pair();
-    track.end_ticks.store(end.ticks, Ordering::Relaxed);
-    track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
-    track.end_width_ns.store(end.width_ns, Ordering::Relaxed);
-    track.missed.store(writer.missed, Ordering::Relaxed);
-    track.dropped.store(writer.dropped, Ordering::Relaxed);
-    track
-        .page_faults
-        .store(after.page_faults - before.page_faults, Ordering::Relaxed);
-    track.voluntary.store(
-        after.voluntary_switches - before.voluntary_switches,
-        Ordering::Relaxed,
-    );
-    track.involuntary.store(
-        after.involuntary_switches - before.involuntary_switches,
-        Ordering::Relaxed,
-    );
-    track.state.0.store(state::DONE, Ordering::Release);
+/// One thread of the samplers: what it measures, and where it records.
+#[derive(Clone, Copy)]
+struct SamplerThread<'a> {
+    job: &'a Job<'a>,
+    lane: &'a Lane,
+    track: &'a Track,
+    slots: &'a [Slot],
 }
 
-/// Runs the wake-up loop until the window is over.
-fn wake(job: &Job<'_>, lane: &Lane, start_ns: u64, track: &Track, writer: &mut Writer<'_>) -> timer::End {
-    let terms = timer::Terms {
-        clock: lane.clock,
-        limit_ns: job.break_at.map_or(i64::MAX, |limit| {
-            i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)
-        }),
-    };
-    let stop = &job.shared.control().stop.0;
-    match lane.sleep {
-        Sleep::Until => timer::sample(lane.grid(start_ns), terms, track, writer, stop),
-        Sleep::For => {
-            let shape = [lane.interval_ns, lane.periods(), lane.at_most_ns()];
-            timer::sample_relative(shape, terms, track, writer, stop)
+impl SamplerThread<'_> {
+    /// Runs the measurement, including the setup and cleanup that must not happen inside the window.
+    fn window(self, pace: Pace) {
+        let (job, track) = (self.job, self.track);
+        let mut writer = Writer::new(track, self.slots);
+        let before = os::thread_usage();
+        if job.system_calls == SystemCalls::Enforced
+            && let Err(errno) = seccomp::forbid(
+                self.lane.kind,
+                match job.break_at {
+                    Some(_) => Breaks::AtLimit,
+                    None => Breaks::Never,
+                },
+            )
+        {
+            track.seccomp_errno.store(errno, Ordering::Relaxed);
         }
-    }
-}
-
-/// Handles a sample above the limit. Runs the requested action first, so that it can freeze a trace early.
-fn trip(job: &Job<'_>, lane: &Lane, track: &Track, hit: Option<u64>, pace: Pace) {
-    let (Some(ticks), Some(limit)) = (hit, job.break_at) else {
-        return;
-    };
-    if let Some(trip) = limit.trip {
-        trip.hit(&Hit {
-            kind: lane.kind,
-            cpu: lane.cpu,
-            value_ns: pace.to_ns(ticks),
-            limit_ns: limit.limit_ns,
-            at_monotonic_ns: clock::monotonic_ns(),
-        });
-    }
-    track.hit.store(ticks, Ordering::Relaxed);
-    // All other threads end as well.
-    job.shared.control().stop.0.store(1, Ordering::Release);
-}
-
-/// Runs the window's own loop once, so that its code, its data and the clock's pages are in memory. Calibrates the
-/// counter at the same time. The recorded samples are discarded.
-fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &AtomicU32) -> Pace {
-    let mut writer = Writer::new(track, slots);
-    let pace = match lane.kind {
-        Kind::Latency | Kind::All => {
-            let terms = timer::Terms {
-                clock: lane.clock,
-                limit_ns: i64::MAX,
-            };
-            let grid = timer::Grid::new(lane.clock.now_ns(), 3, 200_000);
-            match lane.sleep {
-                Sleep::Until => timer::sample(grid, terms, track, &mut writer, stop),
-                Sleep::For => timer::sample_relative([200_000, 3, u64::MAX], terms, track, &mut writer, stop),
-            };
-            Pace::NANOSECONDS
-        }
-        Kind::Noise => {
-            let start = job.source(lane).pair();
-            while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
-                std::hint::spin_loop();
+        let ahead_ns = clock::ahead_ns();
+        let limit = job
+            .break_at
+            .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
+        let start = self.start(pace);
+        match self.lane.kind {
+            Kind::Latency | Kind::All => self.sample_wake_ups(&mut writer),
+            Kind::Noise => {
+                // The same moment as `start`, so that gaps can be joined with data that has the clock's time.
+                let begun = start.raw_ns.saturating_add_signed(ahead_ns);
+                track.start_ns.store(begun, Ordering::Relaxed);
+                self.sample_gaps(&mut writer, pace, start.ticks, limit);
             }
-            let pace = match job.source(lane) {
-                Source::Monotonic => Pace::NANOSECONDS,
-                _ => Pace::between(start, job.source(lane).pair()).unwrap_or(Pace::NANOSECONDS),
-            };
-            let now = job.source(lane).read();
-            spin(job, lane, track, &mut writer, pace, [now, 2_000_000], u64::MAX);
-            pace
         }
-    };
-    track.head.0.store(0, Ordering::Release);
-    track.alive.0.store(0, Ordering::Release);
-    pace
-}
+        let after = os::thread_usage();
+        let end = job.source(self.lane).pair();
+        track.end_ticks.store(end.ticks, Ordering::Relaxed);
+        track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
+        track.end_width_ns.store(end.width_ns, Ordering::Relaxed);
+        track.missed.store(writer.missed, Ordering::Relaxed);
+        track.dropped.store(writer.dropped, Ordering::Relaxed);
+        track
+            .page_faults
+            .store(after.page_faults - before.page_faults, Ordering::Relaxed);
+        track.voluntary.store(
+            after.voluntary_switches - before.voluntary_switches,
+            Ordering::Relaxed,
+        );
+        track.involuntary.store(
+            after.involuntary_switches - before.involuntary_switches,
+            Ordering::Relaxed,
+        );
+        track.state.0.store(state::DONE, Ordering::Release);
+    }
 
-/// Maximum time from the reading that starts the window to the loop, with cold caches (some 500 ns were observed).
-const WAY_IN_NS: u64 = 1_000;
+    /// Reads and records the start of the window. Inlined, as everything between this reading and the loop: see [`WAY_IN_NS`].
+    #[inline(always)]
+    fn start(self, pace: Pace) -> Pair {
+        let source = self.job.source(self.lane);
+        let pair = source.pair();
+        // The pair is the best of several readings and some microseconds old; the window starts now, so the time between is not a gap.
+        let now = source.read();
+        let start = Pair {
+            ticks: now,
+            raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
+            width_ns: pair.width_ns,
+        };
+        self.track.start_ticks.store(start.ticks, Ordering::Relaxed);
+        self.track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
+        self.track.start_width_ns.store(start.width_ns, Ordering::Relaxed);
+        start
+    }
 
-/// Spins from a reading of the counter for a length in nanoseconds, or until a gap reaches the limit in ticks.
-fn spin(
-    job: &Job<'_>,
-    lane: &Lane,
-    track: &Track,
-    writer: &mut Writer<'_>,
-    pace: Pace,
-    [start, length_ns]: [u64; 2],
-    limit: u64,
-) -> spin::End {
-    let stop = &job.shared.control().stop.0;
-    let window = [start, pace.to_ticks(length_ns)];
-    let limits = [
-        pace.to_ticks(lane.threshold_ns).max(1),
-        limit,
-        pace.to_ticks(WAY_IN_NS),
-    ];
-    match job.source(lane) {
-        Source::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),
-        Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, window, limits),
-        Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, window, limits),
+    #[inline(always)]
+    fn sample_wake_ups(self, writer: &mut Writer<'_>) {
+        let (control, track) = (self.job.shared.control(), self.track);
+        let start_ns = track.start_clock_ns.load(Ordering::Acquire);
+        let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
+        let own_start = since_monotonic.saturating_add(self.lane.phase_ns);
+        track.start_ns.store(own_start, Ordering::Relaxed);
+        track.state.0.store(state::SAMPLING, Ordering::Release);
+        let end = self.wake(start_ns, writer);
+        self.trip(end.hit_ns, Pace::NANOSECONDS);
+        track.covered.store(end.covered, Ordering::Relaxed);
+        track.seen.store(end.seen, Ordering::Relaxed);
+    }
+
+    /// Spins from `start`, until a gap reaches `limit`; both are in ticks.
+    #[inline(always)]
+    fn sample_gaps(self, writer: &mut Writer<'_>, pace: Pace, start: u64, limit: u64) {
+        let track = self.track;
+        track.state.0.store(state::SAMPLING, Ordering::Release);
+        let end = self.spin(writer, pace, [start, self.lane.length_ns()], limit);
+        self.trip(end.hit, pace);
+        track.covered.store(end.covered, Ordering::Relaxed);
+        track.seen.store(end.seen, Ordering::Relaxed);
+        track.turns.store(end.turns, Ordering::Relaxed);
+        track.turn_min.store(end.turn_min, Ordering::Relaxed);
+    }
+
+    /// Runs the wake-up loop until the window is over.
+    fn wake(self, start_ns: u64, writer: &mut Writer<'_>) -> timer::End {
+        let (lane, track) = (self.lane, self.track);
+        let terms = timer::Terms {
+            clock: lane.clock,
+            limit_ns: self.job.break_at.map_or(i64::MAX, |limit| {
+                i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)
+            }),
+        };
+        let stop = self.stop();
+        match lane.sleep {
+            Sleep::Until => timer::sample(lane.grid(start_ns), terms, track, writer, stop),
+            Sleep::For => {
+                let shape = [lane.interval_ns, lane.periods(), lane.at_most_ns()];
+                timer::sample_relative(shape, terms, track, writer, stop)
+            }
+        }
+    }
+
+    /// Handles a sample above the limit. Runs the requested action first, so that it can freeze a trace early.
+    fn trip(self, hit: Option<u64>, pace: Pace) {
+        let (Some(ticks), Some(limit)) = (hit, self.job.break_at) else {
+            return;
+        };
+        if let Some(trip) = limit.trip {
+            trip.hit(&Hit {
+                kind: self.lane.kind,
+                cpu: self.lane.cpu,
+                value_ns: pace.to_ns(ticks),
+                limit_ns: limit.limit_ns,
+                at_monotonic_ns: clock::monotonic_ns(),
+            });
+        }
+        self.track.hit.store(ticks, Ordering::Relaxed);
+        // All other threads end as well.
+        self.stop().store(1, Ordering::Release);
+    }
+
+    /// Runs the window's own loop once, so that its code, its data and the clock's pages are in memory. Calibrates the
+    /// counter at the same time. The recorded samples are discarded.
+    fn rehearse(self) -> Pace {
+        let (lane, track) = (self.lane, self.track);
+        let mut writer = Writer::new(track, self.slots);
+        let pace = match lane.kind {
+            Kind::Latency | Kind::All => {
+                let terms = timer::Terms {
+                    clock: lane.clock,
+                    limit_ns: i64::MAX,
+                };
+                let grid = timer::Grid::new(lane.clock.now_ns(), 3, 200_000);
+                let shape = [200_000, 3, u64::MAX];
+                match lane.sleep {
+                    Sleep::Until => timer::sample(grid, terms, track, &mut writer, self.stop()),
+                    Sleep::For => timer::sample_relative(shape, terms, track, &mut writer, self.stop()),
+                };
+                Pace::NANOSECONDS
+            }
+            Kind::Noise => {
+                let source = self.job.source(lane);
+                let start = source.pair();
+                while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
+                    std::hint::spin_loop();
+                }
+                let pace = match source {
+                    Source::Monotonic => Pace::NANOSECONDS,
+                    _ => Pace::between(start, source.pair()).unwrap_or(Pace::NANOSECONDS),
+                };
+                self.spin(&mut writer, pace, [source.read(), 2_000_000], u64::MAX);
+                pace
+            }
+        };
+        track.head.0.store(0, Ordering::Release);
+        track.alive.0.store(0, Ordering::Release);
+        pace
+    }
+
+    /// Spins from a reading of the counter for a length in nanoseconds, or until a gap reaches the limit in ticks.
+    fn spin(
+        self,
+        writer: &mut Writer<'_>,
+        pace: Pace,
+        [start, length_ns]: [u64; 2],
+        limit: u64,
+    ) -> spin::End {
+        let (track, stop) = (self.track, self.stop());
+        let window = [start, pace.to_ticks(length_ns)];
+        let limits = [
+            pace.to_ticks(self.lane.threshold_ns).max(1),
+            limit,
+            pace.to_ticks(WAY_IN_NS),
+        ];
+        match self.job.source(self.lane) {
+            Source::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),
+            Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, window, limits),
+            Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, window, limits),
+        }
+    }
+
+    fn stop(&self) -> &AtomicU32 {
+        &self.job.shared.control().stop.0
     }
 }
 

@@ -67,7 +67,7 @@ pub use irqbalance::advice as irqbalance_advice;
 pub use pm_qos_resume_latency_us::{is_tighter as is_tighter_latency, path as resume_latency_path};
 
 use crate::words::nearest;
-use crate::{Intent, Refusal};
+use crate::{Intent, KnobRefusal};
 
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
@@ -143,9 +143,9 @@ pub fn takes(intent: &Intent, knob: &str) -> bool {
 /// As [`knob`], for a name entered by the user.
 ///
 /// # Errors
-/// [`Refusal::NoKnob`] with similar names.
-pub(crate) fn find(name: &str) -> Result<&'static Knob, Refusal> {
-    knob(name).ok_or_else(|| Refusal::NoKnob {
+/// [`KnobRefusal::Unknown`] with similar names.
+pub(crate) fn find(name: &str) -> Result<&'static Knob, KnobRefusal> {
+    knob(name).ok_or_else(|| KnobRefusal::Unknown {
         name: name.chars().take(40).collect(),
         near: nearest(name, KNOBS.iter().map(|knob| knob.name), 2),
     })
@@ -193,7 +193,7 @@ mod tests {
     fn typed_names() {
         assert_eq!(find("rq_affinity").unwrap().name, "rq_affinity");
         assert_eq!(find("writeback_cpumask").unwrap().name, "wq_sysfs_cpumask");
-        let Err(Refusal::NoKnob { near, .. }) = find("stat_intervall") else {
+        let Err(KnobRefusal::Unknown { near, .. }) = find("stat_intervall") else {
             panic!()
         };
         assert_eq!(near[0], "stat_interval");

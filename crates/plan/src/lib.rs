@@ -33,7 +33,7 @@ pub use finding::{Finding, Level};
 pub use finding_ids::FindingRow;
 pub use intent::{Intent, IntentKind, PartitionName, Profile, housekeeping_set_path, partition_path};
 pub use knobs::{Because, KNOBS, Knob, Presence, Taken, Takes, takes};
-pub use refusal::Refusal;
+pub use refusal::{CpuRefusal, KnobRefusal, Refusal};
 pub use scene::{Scene, unsupported_kernel};
 pub use taken::{State, TakenKnob};
 
@@ -84,7 +84,7 @@ pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<P
 /// As [`plan`], on a machine with active partitions of ours, which keep their CPUs.
 ///
 /// # Errors
-/// As [`plan`], and [`Refusal::Taken`].
+/// As [`plan`], and [`CpuRefusal::Taken`].
 pub fn plan_beside(
     machine: &Machine,
     settings: &Settings,

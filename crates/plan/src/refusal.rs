@@ -14,6 +14,52 @@ pub enum Refusal {
     },
     /// No CPU was named.
     NoCpus,
+    /// CPUs that cannot be isolated.
+    Cpus(CpuRefusal),
+    /// A machine that is too small.
+    TooSmall {
+        /// Which CPUs are online.
+        online: CpuSet,
+    },
+    /// The online CPUs of the machine are unknown.
+    UnknownCpus,
+    /// More CPUs than the rules allow.
+    NotSoMany {
+        /// The requested number.
+        count: usize,
+        /// The possible number.
+        most: usize,
+        /// The rule that prevents it.
+        rule: String,
+        /// The nearest that works.
+        offer: String,
+    },
+    /// A device that is not close to any particular CPU.
+    NoLocality {
+        /// The device.
+        device: String,
+        /// Why.
+        why: String,
+    },
+    /// A kind of core on a machine with one kind.
+    OneKind {
+        /// The kind.
+        wanted: &'static str,
+    },
+    /// A request for a knob that cannot be met.
+    Knob(KnobRefusal),
+    /// A planned change that breaks a safety rule; a bug in a knob.
+    Unsafe {
+        /// The change.
+        change: String,
+        /// The rule that it breaks.
+        why: String,
+    },
+}
+
+/// Why the requested CPUs cannot be isolated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CpuRefusal {
     /// CPUs that the machine does not have.
     Missing {
         /// The CPUs.
@@ -49,45 +95,20 @@ pub enum Refusal {
         /// The partition they belong to.
         name: String,
     },
-    /// A machine that is too small.
-    TooSmall {
-        /// Which CPUs are online.
-        online: CpuSet,
-    },
-    /// The online CPUs of the machine are unknown.
-    UnknownCpus,
-    /// More CPUs than the rules allow.
-    NotSoMany {
-        /// The requested number.
-        count: usize,
-        /// The possible number.
-        most: usize,
-        /// The rule that prevents it.
-        rule: String,
-        /// The nearest that works.
-        offer: String,
-    },
-    /// A device that is not close to any particular CPU.
-    NoLocality {
-        /// The device.
-        device: String,
-        /// Why.
-        why: String,
-    },
-    /// A kind of core on a machine with one kind.
-    OneKind {
-        /// The kind.
-        wanted: &'static str,
-    },
+}
+
+/// Why a request for a knob cannot be met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnobRefusal {
     /// An unknown knob.
-    NoKnob {
+    Unknown {
         /// The name.
         name: String,
         /// Similar names.
         near: Vec<&'static str>,
     },
     /// A value that a knob does not accept.
-    KnobValue {
+    Value {
         /// The knob.
         knob: &'static str,
         /// The value.
@@ -96,14 +117,14 @@ pub enum Refusal {
         takes: String,
     },
     /// A knob that isolation requires.
-    KnobNeeded {
+    Needed {
         /// The knob.
         knob: &'static str,
         /// Why.
         why: &'static str,
     },
     /// A knob requested twice with different settings.
-    KnobTwice {
+    Twice {
         /// The knob.
         knob: &'static str,
     },
@@ -112,33 +133,17 @@ pub enum Refusal {
         /// The pattern.
         pattern: String,
     },
-    /// A planned change that breaks a safety rule; a bug in a knob.
-    Unsafe {
-        /// The change.
-        change: String,
-        /// The rule that it breaks.
-        why: String,
-    },
 }
 
-fn meant(near: &[&str]) -> String {
-    match near {
-        [] => "name one of those".to_owned(),
-        near => format!("did you mean {}?", near.join(", ")),
+impl From<CpuRefusal> for Refusal {
+    fn from(refusal: CpuRefusal) -> Refusal {
+        Refusal::Cpus(refusal)
     }
 }
 
-fn had(most: usize) -> String {
-    match most {
-        0 => ", and no smaller number either".to_owned(),
-        most => format!(", only {most}"),
-    }
-}
-
-fn cpus(count: usize) -> String {
-    match count {
-        1 => "a CPU".to_owned(),
-        count => format!("{count} CPUs"),
+impl From<KnobRefusal> for Refusal {
+    fn from(refusal: KnobRefusal) -> Refusal {
+        Refusal::Knob(refusal)
     }
 }
 
@@ -156,44 +161,13 @@ impl From<&Refusal> for Failure {
                 "an empty list isolates nothing",
                 "name CPUs with --cpus LIST; `quietcore inspect` shows them",
             ),
-            Refusal::Missing { cpus, present } => Failure::usage(
-                format!("CPU {cpus} does not exist"),
-                format!("this machine has CPUs {present}"),
-                "choose among those; `quietcore inspect` shows them",
-            ),
-            Refusal::Offline { cpus, online } => Failure::usage(
-                format!("CPU {cpus} is offline"),
-                "an offline CPU can run nothing",
-                format!(
-                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
-                ),
-            ),
-            Refusal::LowestCpu { cpu, others } => Failure::usage(
-                format!("CPU {cpu} cannot be isolated"),
-                "it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user",
-                format!("choose among {others}"),
-            ),
-            Refusal::LastHousekeeping { cpus, online } => Failure::usage(
-                format!("isolating {cpus} would leave no housekeeping CPU"),
-                format!(
-                    "all online CPUs are {online}, and the kernel, interrupts and every other task need at least one"
-                ),
-                "leave at least one of them out",
-            ),
-            Refusal::Taken { cpus, name } => Failure::new(
-                Status::Conflict,
-                format!("CPU {cpus} belongs to partition {name}"),
-                "it is in force",
-                format!("choose other CPUs, or take it back with `quietcore undo --partition {name}` first"),
-            ),
-            Refusal::TooSmall { online } => Failure::new(
-                Status::Unable,
+            Refusal::Cpus(refusal) => refusal.into(),
+            Refusal::TooSmall { online } => Failure::unable(
                 "this machine has no CPU to spare",
                 format!("CPU {online} is all that is online"),
                 "use a machine with two or more CPUs",
             ),
-            Refusal::UnknownCpus => Failure::new(
-                Status::Unable,
+            Refusal::UnknownCpus => Failure::unable(
                 "the machine does not say which CPUs are online",
                 "/sys/devices/system/cpu/online is missing or unreadable",
                 "mount /sys, or capture it too",
@@ -212,48 +186,91 @@ impl From<&Refusal> for Failure {
                 rule,
                 offer,
             ),
-            Refusal::NoLocality { device, why } => Failure::new(
-                Status::Unable,
+            Refusal::NoLocality { device, why } => Failure::unable(
                 format!("nothing tells which CPUs are near {device}"),
                 format!("{why}, and this machine has several memory nodes"),
                 "leave --near out, or name the place instead: --near node:1",
             ),
-            Refusal::OneKind { wanted } => Failure::new(
-                Status::Unable,
+            Refusal::OneKind { wanted } => Failure::unable(
                 format!("there are no {wanted} cores to choose"),
                 "this machine does not tell of two kinds of core",
                 "leave --kind out",
             ),
-            Refusal::NoKnob { name, near } => Failure::usage(
-                format!("there is no knob `{name}`"),
-                "`quietcore explain --list` shows every knob",
-                meant(near),
-            ),
-            Refusal::KnobValue { knob, value, takes } => Failure::usage(
-                format!("{knob} cannot be `{value}`"),
-                format!("it takes {takes}"),
-                format!("`quietcore explain {knob}` says what they mean"),
-            ),
-            Refusal::KnobNeeded { knob, why } => Failure::usage(
-                format!("{knob} cannot be left out"),
-                *why,
-                "leave others out, or use --profile minimal",
-            ),
-            Refusal::KnobTwice { knob } => Failure::usage(
-                format!("what to do with {knob} is contradictory"),
-                "it is taken by name and left out, or taken with two values",
-                "name it once, with --with or with --without",
-            ),
-            Refusal::NoInterrupt { pattern } => Failure::usage(
-                format!("no interrupt is called `{pattern}`"),
-                "--irq-here takes the number of an interrupt or its name, with * for anything",
-                "`quietcore inspect --irqs` shows them",
-            ),
+            Refusal::Knob(refusal) => refusal.into(),
             Refusal::Unsafe { change, why } => Failure::new(
                 Status::Bug,
                 format!("the planned change {change} is not safe"),
                 why,
                 "please report this as a bug",
+            ),
+        }
+    }
+}
+
+impl From<&CpuRefusal> for Failure {
+    fn from(refusal: &CpuRefusal) -> Failure {
+        match refusal {
+            CpuRefusal::Missing { cpus, present } => Failure::usage(
+                format!("CPU {cpus} does not exist"),
+                format!("this machine has CPUs {present}"),
+                "choose among those; `quietcore inspect` shows them",
+            ),
+            CpuRefusal::Offline { cpus, online } => Failure::usage(
+                format!("CPU {cpus} is offline"),
+                "an offline CPU can run nothing",
+                format!(
+                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
+                ),
+            ),
+            CpuRefusal::LowestCpu { cpu, others } => Failure::usage(
+                format!("CPU {cpu} cannot be isolated"),
+                "it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user",
+                format!("choose among {others}"),
+            ),
+            CpuRefusal::LastHousekeeping { cpus, online } => Failure::usage(
+                format!("isolating {cpus} would leave no housekeeping CPU"),
+                format!(
+                    "all online CPUs are {online}, and the kernel, interrupts and every other task need at least one"
+                ),
+                "leave at least one of them out",
+            ),
+            CpuRefusal::Taken { cpus, name } => Failure::new(
+                Status::Conflict,
+                format!("CPU {cpus} belongs to partition {name}"),
+                "it is in force",
+                format!("choose other CPUs, or take it back with `quietcore undo --partition {name}` first"),
+            ),
+        }
+    }
+}
+
+impl From<&KnobRefusal> for Failure {
+    fn from(refusal: &KnobRefusal) -> Failure {
+        match refusal {
+            KnobRefusal::Unknown { name, near } => Failure::usage(
+                format!("there is no knob `{name}`"),
+                "`quietcore explain --list` shows every knob",
+                meant(near),
+            ),
+            KnobRefusal::Value { knob, value, takes } => Failure::usage(
+                format!("{knob} cannot be `{value}`"),
+                format!("it takes {takes}"),
+                format!("`quietcore explain {knob}` says what they mean"),
+            ),
+            KnobRefusal::Needed { knob, why } => Failure::usage(
+                format!("{knob} cannot be left out"),
+                *why,
+                "leave others out, or use --profile minimal",
+            ),
+            KnobRefusal::Twice { knob } => Failure::usage(
+                format!("what to do with {knob} is contradictory"),
+                "it is taken by name and left out, or taken with two values",
+                "name it once, with --with or with --without",
+            ),
+            KnobRefusal::NoInterrupt { pattern } => Failure::usage(
+                format!("no interrupt is called `{pattern}`"),
+                "--irq-here takes the number of an interrupt or its name, with * for anything",
+                "`quietcore inspect --irqs` shows them",
             ),
         }
     }
@@ -272,3 +289,24 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+fn had(most: usize) -> String {
+    match most {
+        0 => ", and no smaller number either".to_owned(),
+        most => format!(", only {most}"),
+    }
+}
+
+fn cpus(count: usize) -> String {
+    match count {
+        1 => "a CPU".to_owned(),
+        count => format!("{count} CPUs"),
+    }
+}
+
+fn meant(near: &[&str]) -> String {
+    match near {
+        [] => "name one of those".to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    }
+}

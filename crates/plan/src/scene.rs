@@ -1,6 +1,6 @@
 //! Combines the machine and the intent, and computes once what every knob needs.
 
-use crate::{Finding, Intent, Level, Refusal, partition_path};
+use crate::{CpuRefusal, Finding, Intent, Level, Refusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
@@ -35,65 +35,18 @@ impl<'a> Scene<'a> {
             .iter()
             .filter(|other| other.name != intent.name)
             .collect();
-        let online = &machine.topology.online;
-        let Some(lowest) = online.first() else {
-            return Err(Refusal::UnknownCpus);
-        };
         let wanted = &intent.cpus;
-        if wanted.is_empty() {
-            return Err(Refusal::NoCpus);
-        }
-        let present: CpuSet = machine
-            .topology
-            .cpus
-            .iter()
-            .map(|cpu| cpu.id)
-            .collect::<CpuSet>()
-            .or(online);
-        let missing = wanted.minus(&present);
-        if !missing.is_empty() {
-            return Err(Refusal::Missing {
-                cpus: missing,
-                present,
-            });
-        }
-        let offline = wanted.minus(online);
-        if !offline.is_empty() {
-            return Err(Refusal::Offline {
-                cpus: offline,
-                online: online.clone(),
-            });
-        }
-        if online.len() == 1 {
-            return Err(Refusal::TooSmall {
-                online: online.clone(),
-            });
-        }
+        check_online(machine, wanted)?;
+        let online = &machine.topology.online;
         let going_offline = match intent.with.contains_key("cpu_offline") {
             true => machine.topology.siblings_of(wanted).minus(wanted).and(online),
             false => CpuSet::new(),
         };
-        let mut housekeeping = online.minus(wanted).minus(&going_offline);
-        for other in &in_force {
-            let cpus = other.cpus.and(wanted);
-            if !cpus.is_empty() {
-                let name = other.name.to_string();
-                return Err(Refusal::Taken { cpus, name });
-            }
-            housekeeping = housekeeping.minus(&other.cpus);
-        }
-        if housekeeping.is_empty() {
-            return Err(Refusal::LastHousekeeping {
-                cpus: wanted.clone(),
-                online: online.clone(),
-            });
-        }
-        if wanted.contains(lowest) {
+        let housekeeping = housekeeping(online, wanted, &going_offline, &in_force)?;
+        if let Some(lowest) = online.first().filter(|&lowest| wanted.contains(lowest)) {
             let others = online.minus(&[lowest].into_iter().collect());
-            return Err(Refusal::LowestCpu {
-                cpu: lowest.0,
-                others,
-            });
+            let cpu = lowest.0;
+            return Err(CpuRefusal::LowestCpu { cpu, others }.into());
         }
         Ok(Scene {
             machine,
@@ -150,6 +103,53 @@ impl<'a> Scene<'a> {
             .collect();
         (!local.is_empty() && nodes.len() > 1).then(|| local.to_string())
     }
+}
+
+/// The requested CPUs are online, on a machine with more than one CPU.
+fn check_online(machine: &Machine, wanted: &CpuSet) -> Result<(), Refusal> {
+    let online = machine.topology.online.clone();
+    if online.is_empty() {
+        return Err(Refusal::UnknownCpus);
+    }
+    if wanted.is_empty() {
+        return Err(Refusal::NoCpus);
+    }
+    let present = machine.topology.present_cpus().or(&online);
+    let cpus = wanted.minus(&present);
+    if !cpus.is_empty() {
+        return Err(CpuRefusal::Missing { cpus, present }.into());
+    }
+    let cpus = wanted.minus(&online);
+    if !cpus.is_empty() {
+        return Err(CpuRefusal::Offline { cpus, online }.into());
+    }
+    if online.len() == 1 {
+        return Err(Refusal::TooSmall { online });
+    }
+    Ok(())
+}
+
+/// The online CPUs that neither this intent nor another active partition takes; there is at least one.
+fn housekeeping(
+    online: &CpuSet,
+    wanted: &CpuSet,
+    going_offline: &CpuSet,
+    in_force: &[&Intent],
+) -> Result<CpuSet, Refusal> {
+    let mut housekeeping = online.minus(wanted).minus(going_offline);
+    for other in in_force {
+        let cpus = other.cpus.and(wanted);
+        if !cpus.is_empty() {
+            let name = other.name.to_string();
+            return Err(CpuRefusal::Taken { cpus, name }.into());
+        }
+        housekeeping = housekeeping.minus(&other.cpus);
+    }
+    if housekeeping.is_empty() {
+        let (cpus, online) = (wanted.clone(), online.clone());
+        return Err(CpuRefusal::LastHousekeeping { cpus, online }.into());
+    }
+    Ok(housekeeping)
 }
 
 /// Reports a kernel older than every supported kernel.

@@ -98,8 +98,6 @@ fn add(
 ) -> Result<(), RootError> {
     let path = clean(&entry.path_bytes())?.into_owned();
     let shown = || String::from_utf8_lossy(&path).into_owned();
-    let size = entry.size();
-    let mode = entry.header().mode().unwrap_or(0o644);
     if path.len() > MAX_NAME {
         return Err(hostile(
             &shown().chars().take(60).collect::<String>(),
@@ -112,28 +110,10 @@ fn add(
             Ok(())
         }
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-            if path.is_empty() {
-                return Err(hostile(&shown(), "a file without a name"));
-            }
-            // The archive's own size is checked as it is read; a sparse file can claim more than it has.
-            meter.allow(size.saturating_add(MAX_HEADER));
-            meter.promise(size).map_err(|error| unreadable(meter, &error))?;
-            let got = builder
-                .file(&path, mode, size, entry)
-                .map_err(|error| unreadable(meter, &error))?;
-            if got < size {
-                return Err(broken(&format!(
-                    "it is truncated: {} has {got} of {size} bytes",
-                    shown()
-                )));
-            }
-            Ok(())
+            add_file(builder, &path, entry, meter)
         }
         EntryType::Symlink => {
-            let target = entry
-                .link_name_bytes()
-                .map(std::borrow::Cow::into_owned)
-                .unwrap_or_default();
+            let target = entry.link_name_bytes().unwrap_or_default();
             if path.is_empty() || target.is_empty() || target.contains(&0) {
                 return Err(hostile(&shown(), "a symbolic link without a name or target"));
             }
@@ -150,6 +130,33 @@ fn add(
         EntryType::Char | EntryType::Block => Err(hostile(&shown(), "a device node")),
         EntryType::Fifo => Err(hostile(&shown(), "a fifo")),
         _ => Err(hostile(&shown(), "an entry of a kind that tar does not define")),
+    }
+}
+
+fn add_file(
+    builder: &mut TreeBuilder,
+    path: &[u8],
+    entry: &mut tar::Entry<'_, impl Read>,
+    meter: &Meter,
+) -> Result<(), RootError> {
+    let shown = || String::from_utf8_lossy(path).into_owned();
+    if path.is_empty() {
+        return Err(hostile(&shown(), "a file without a name"));
+    }
+    let size = entry.size();
+    let mode = entry.header().mode().unwrap_or(0o644);
+    // The archive's own size is checked as it is read; a sparse file can claim more than it has.
+    meter.allow(size.saturating_add(MAX_HEADER));
+    meter.promise(size).map_err(|error| unreadable(meter, &error))?;
+    let got = builder
+        .file(path, mode, size, entry)
+        .map_err(|error| unreadable(meter, &error))?;
+    match got < size {
+        true => Err(broken(&format!(
+            "it is truncated: {} has {got} of {size} bytes",
+            shown()
+        ))),
+        false => Ok(()),
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of followed links, as in the kernel (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
@@ -74,16 +74,12 @@ impl Destination {
             };
             let stat = rustix::fs::fstat(&file).map_err(failed)?;
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Symlink if is_last && last == Last::Kept => {
+                // The links of /proc/PID/fd belong to the process and have no target that can be written as a path.
+                FileType::Symlink if is_last && (last == Last::Kept || is_in_proc(&dir)) => {
                     let stat = Some(stat);
                     return Ok(Destination { dir, name, stat });
                 }
-                // The links of /proc/PID/fd belong to the process and have no target that can be written as a path.
                 FileType::Symlink if is_in_proc(&dir) => {
-                    if is_last {
-                        let stat = Some(stat);
-                        return Ok(Destination { dir, name, stat });
-                    }
                     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
                     dir = rustix::fs::openat(&dir, &name, flags, Mode::empty()).map_err(failed)?;
                 }
@@ -98,15 +94,9 @@ impl Destination {
                             uid: stat.st_uid,
                         });
                     }
-                    let target = rustix::fs::readlinkat(&file, "", Vec::new()).map_err(failed)?;
-                    let target = OsString::from_vec(target.into_bytes());
-                    let mut more = VecDeque::new();
-                    let start = begin(Path::new(&target), &mut more).map_err(failed)?;
-                    if Path::new(&target).is_absolute() {
+                    if let Some(start) = follow(&file, &mut rest).map_err(failed)? {
                         dir = start;
                     }
-                    more.append(&mut rest);
-                    rest = more;
                 }
                 FileType::Directory if !is_last || name == ".." => dir = file,
                 _ if !is_last => return Err(failed(Errno::NOTDIR)),
@@ -161,6 +151,17 @@ impl Destination {
 /// Whether a user may decide where this process writes: root and the user that it runs for.
 fn is_trusted(uid: u32) -> bool {
     uid == 0 || uid == rustix::process::geteuid().as_raw()
+}
+
+/// Puts the target of a link before the other names; returns the directory that an absolute target starts in.
+fn follow(link: &OwnedFd, rest: &mut VecDeque<OsString>) -> Result<Option<OwnedFd>, Errno> {
+    let target = rustix::fs::readlinkat(link, "", Vec::new())?;
+    let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+    let mut names = VecDeque::new();
+    let start = begin(&target, &mut names)?;
+    names.append(rest);
+    *rest = names;
+    Ok(target.is_absolute().then_some(start))
 }
 
 /// Splits a path, and opens the directory that it starts in. A blank path has no name, and `x/` is a directory.

@@ -124,8 +124,7 @@ impl From<&RootError> for Failure {
                 "permission denied",
                 "run it as root (sudo quietcore ...)",
             ),
-            RootError::Io { path, doing, errno } => Failure::new(
-                Status::Unable,
+            RootError::Io { path, doing, errno } => Failure::unable(
                 path,
                 format!("{doing}: {}", std::io::Error::from_raw_os_error(*errno)),
                 "look at the path named above",
@@ -145,8 +144,7 @@ impl From<&RootError> for Failure {
                 "this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
                 "give it a name with one of these endings",
             ),
-            RootError::State { path, what } => Failure::new(
-                Status::Unable,
+            RootError::State { path, what } => Failure::unable(
                 path,
                 what,
                 "move the file named above out of the way, then try again",

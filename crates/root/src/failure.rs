@@ -86,6 +86,11 @@ impl Failure {
     pub fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure::new(Status::Usage, what, why, next)
     }
+
+    /// Not possible on this kernel or machine: what, why, next.
+    pub fn unable(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
+        Failure::new(Status::Unable, what, why, next)
+    }
 }
 
 /// Three lines: what, why, next.

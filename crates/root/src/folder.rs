@@ -254,6 +254,39 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
+    const LINKS: [(&str, &str); 7] = [
+        ("../proc/1", "sys/relative"),
+        ("/proc/1/stat", "sys/absolute"),
+        ("../../sys/relative/stat", "sys/a/chain"),
+        ("a/b/../../..", "sys/top"),
+        ("../../outside", "sys/out"),
+        ("loop", "sys/loop"),
+        ("nothing", "sys/dangling"),
+    ];
+
+    const PATHS: [&str; 20] = [
+        "/proc/1/stat",
+        "proc/1/stat",
+        "/proc/1/stat/x",
+        "/proc/1",
+        "/proc",
+        "/",
+        "",
+        "/absent",
+        "/proc/./1//stat",
+        "/proc/../proc/1/stat",
+        "/..",
+        "/sys/relative/stat",
+        "/sys/absolute",
+        "/sys/absolute/x",
+        "/sys/a/chain",
+        "/sys/top/proc/1/stat",
+        "/sys/out",
+        "/sys/out/x",
+        "/sys/loop",
+        "/sys/dangling",
+    ];
+
     /// Old kernels and sandboxes have no `openat2`: walking manually must give the same results.
     #[test]
     fn both_ways_agree() {
@@ -262,15 +295,7 @@ mod tests {
         std::fs::create_dir_all(top.join("proc/1")).unwrap();
         std::fs::create_dir_all(top.join("sys/a/b")).unwrap();
         std::fs::write(top.join("proc/1/stat"), "content").unwrap();
-        for (target, link) in [
-            ("../proc/1", "sys/relative"),
-            ("/proc/1/stat", "sys/absolute"),
-            ("../../sys/relative/stat", "sys/a/chain"),
-            ("a/b/../../..", "sys/top"),
-            ("../../outside", "sys/out"),
-            ("loop", "sys/loop"),
-            ("nothing", "sys/dangling"),
-        ] {
+        for (target, link) in LINKS {
             symlink(target, top.join(link)).unwrap();
         }
         let kernel = Folder::open(top).unwrap();
@@ -283,28 +308,7 @@ mod tests {
         };
         let mut contents = 0;
         let mut refusals = 0;
-        for path in [
-            "/proc/1/stat",
-            "proc/1/stat",
-            "/proc/1/stat/x",
-            "/proc/1",
-            "/proc",
-            "/",
-            "",
-            "/absent",
-            "/proc/./1//stat",
-            "/proc/../proc/1/stat",
-            "/..",
-            "/sys/relative/stat",
-            "/sys/absolute",
-            "/sys/absolute/x",
-            "/sys/a/chain",
-            "/sys/top/proc/1/stat",
-            "/sys/out",
-            "/sys/out/x",
-            "/sys/loop",
-            "/sys/dangling",
-        ] {
+        for path in PATHS {
             let found = bytes(&by_hand, path);
             assert_eq!(
                 format!("{:?}", bytes(&kernel, path)),

@@ -2,7 +2,7 @@
 
 use crate::Session;
 use crate::signals::HeldSignals;
-use apply::{ApplyError, Force, Host, Undone, Which};
+use apply::{ApplyError, Force, Host, UndoRequest, Undone, Which};
 use root::state::{Lock, LockFile, StateDir};
 use root::{Failure, RootError, Status};
 use std::sync::Arc;
@@ -168,7 +168,11 @@ impl ChangeLock<'_> {
     /// A journal that cannot be read or written.
     pub fn undo(&self, which: Which, reason: &str) -> Result<Undone, Failure> {
         let boot_id = self.session.boot_id();
-        let undo = |force| apply::undo(&self.host, self.state(), boot_id.as_deref(), which, force, reason);
+        let undo = |force| {
+            let why = reason;
+            let request = UndoRequest { which, force, why };
+            apply::undo(&self.host, self.state(), boot_id.as_deref(), request)
+        };
         let undone = undo(Force::No)?;
         if undone.failed.is_empty() && !undone.drift.is_empty() {
             undo(Force::Keep)?;

@@ -30,10 +30,10 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Fail
     let missing = cpus.minus(&present);
     match (cpus.is_empty(), missing.is_empty()) {
         (true, _) => Err(plan::Refusal::NoCpus.into()),
-        (false, false) => Err(plan::Refusal::Missing {
+        (false, false) => Err(plan::Refusal::from(plan::CpuRefusal::Missing {
             cpus: missing,
             present,
-        }
+        })
         .into()),
         (false, true) => Ok(cpus),
     }

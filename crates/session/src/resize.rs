@@ -7,7 +7,9 @@
 use crate::isolation::plan_on;
 use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
-use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Undone, Which};
+use apply::{
+    Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, UndoRequest, Undone, Which,
+};
 use machine::Machine;
 use plan::{Finding, Intent, Level};
 use root::{Failure, Status};
@@ -158,17 +160,17 @@ impl Former {
     }
 
     fn give_up(&self, changing: &ChangeLock) -> Result<Undone, Failure> {
-        let (boot_id, which) = (
-            changing.session.boot_id(),
-            Which::Named(self.intent.name.as_str()),
-        );
+        let boot_id = changing.session.boot_id();
+        let request = UndoRequest {
+            which: Which::Named(self.intent.name.as_str()),
+            force: Force::No,
+            why: "resize",
+        };
         Ok(apply::undo(
             &changing.host,
             changing.state(),
             boot_id.as_deref(),
-            which,
-            Force::No,
-            "resize",
+            request,
         )?)
     }
 

@@ -3,7 +3,7 @@
 
 use crate::instance::{found, own_key};
 use apply::System;
-use apply::kprobes::{Kprobe, Placed};
+use apply::kprobes::{Kprobe, Placed, ProbeGroup};
 use machine::{Machine, TaskKey};
 use root::{Failure, Tracefs};
 use serde::Serialize;
@@ -172,14 +172,9 @@ fn make(
         .collect();
     let changing = session.lock()?;
     let holder = own_key(session)?;
-    let held = apply::kprobes::hold(
-        &changing.host,
-        changing.state(),
-        tracefs,
-        holder,
-        blame::GROUP,
-        &wanted,
-    );
+    let stem = blame::GROUP;
+    let group = ProbeGroup { holder, stem };
+    let held = apply::kprobes::hold(&changing.host, changing.state(), tracefs, group, &wanted);
     Ok(match held {
         Ok(placed) => report_of(holder, placed),
         Err(error) => (

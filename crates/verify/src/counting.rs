@@ -160,20 +160,23 @@ impl Residents {
 /// widened while the loops start. A cpuset without these CPUs refuses that; then we enter the cpuset that has them.
 fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
     let root = session.root();
-    let mut own = Vec::new();
-    root::sched::affinity(0, &mut own).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
+    let mut mask = Vec::new();
+    root::sched::affinity(0, &mut mask).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
     let machine = session.machine();
+    let own = OwnPlace {
+        mask,
+        door: own_door(root, &machine),
+    };
     let mut by_door: BTreeMap<Option<String>, CpuSet> = BTreeMap::new();
     for cpu in cpus.iter() {
         let door = cpuset_entry::door(root, &machine, &CpuSet::range(cpu.0, cpu.0));
         by_door.entry(door).or_default().insert(cpu);
     }
-    let back = own_door(root, &machine);
     let loads = by_door
         .iter()
-        .map(|(door, cpus)| inside(session, door.as_deref(), back.as_deref(), cpus, &own, amiss))
+        .map(|(door, cpus)| inside(session, door.as_deref(), cpus, &own, amiss))
         .collect();
-    if let Err(errno) = root::sched::set_affinity(0, &own) {
+    if let Err(errno) = root::sched::set_affinity(0, &own.mask) {
         amiss.push(format!(
             "the mask of quietcore itself could not be given back: errno {errno}; it ends with this call"
         ));
@@ -181,23 +184,30 @@ fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Resu
     loads
 }
 
+/// Where this process was before it entered another cpuset.
+struct OwnPlace {
+    mask: Vec<u64>,
+    /// The file that moves it back to its cgroup.
+    door: Option<String>,
+}
+
 /// Starts the loops on some CPUs from inside the cpuset that has them.
 fn inside(
     session: &Session,
     door: Option<&str>,
-    back: Option<&str>,
     cpus: &CpuSet,
-    own: &[u64],
+    own: &OwnPlace,
     amiss: &mut Vec<String>,
 ) -> Result<Load, String> {
     let pid = std::process::id();
+    let back = own.door.as_deref();
     // Do not enter without a way out.
     let way =
         door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
     cpuset_entry::enter(session, door, pid)?;
     let mut wider = CpuSet::new();
-    wider.set_words(own);
+    wider.set_words(&own.mask);
     // If this is refused, the load reports which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());

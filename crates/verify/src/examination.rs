@@ -54,19 +54,7 @@ impl Examination {
 /// CPUs that do not exist, a declaration file or a journal that cannot be parsed.
 pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Result<Examination, Failure> {
     let (session, root) = (scene.session, scene.root);
-    let (counters, counted) = match (root.origin(), window.is_zero()) {
-        (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
-        (Origin::Live, true) => unseen("--for 0s asks for none"),
-        (Origin::Live, false) => {
-            let cpus = intention::find(session, &session.machine(), asked)?.cpus();
-            if cpus.is_empty() {
-                unseen("no CPU was named")
-            } else {
-                let (activity, counted) = counting::watch(session, &cpus, window);
-                (Counters::Seen(activity), counted)
-            }
-        }
-    };
+    let (counters, counted) = count(session, asked, window)?;
     // Read after the window, to show what arrived on the CPUs during it. Once: on a big machine this takes most of the time.
     let machine = session.machine().with_interrupts(root);
     let mut intention = intention::find(session, &machine, asked)?;
@@ -92,48 +80,68 @@ pub fn examine(scene: &BootScene, asked: &CheckScope, window: Duration) -> Resul
     let mut found = check::check(&evidence, &cases);
     found.extend(plan::unsupported_kernel(&machine.kernel).map(CheckFinding::of));
     if intention.source == Source::Nobody {
-        let (level, message) = match intention.unseen.is_empty() {
-            true => (
-                Level::Error,
-                "no CPU is isolated here, so there is nothing to check",
-            ),
-            false => (
-                Level::Warning,
-                "no isolated CPU was found here, and not everything could be seen",
-            ),
-        };
-        found.push(
-            CheckFinding::new(level, "nothing-isolated", "CPUs", message)
-                .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same"),
-        );
+        found.push(nothing_isolated(&intention));
     }
-    let mut unread: Vec<String> = machine
-        .unreadable
-        .iter()
+    Ok(Examination {
+        unread: unread(session, &machine, verdicts.unread),
+        intention,
+        machine,
+        found,
+        cases,
+        counters,
+        boot: verdicts.verdict,
+    })
+}
+
+/// Counts what happens on the CPUs during a window.
+fn count(session: &Session, asked: &CheckScope, window: Duration) -> Result<(Counters, Counted), Failure> {
+    match (session.root().origin(), window.is_zero()) {
+        (Origin::Captured, _) => return Ok(unseen("a captured machine does not tell what happens on it")),
+        (Origin::Live, true) => return Ok(unseen("--for 0s asks for none")),
+        (Origin::Live, false) => {}
+    }
+    let cpus = intention::find(session, &session.machine(), asked)?.cpus();
+    if cpus.is_empty() {
+        return Ok(unseen("no CPU was named"));
+    }
+    let (activity, counted) = counting::watch(session, &cpus, window);
+    Ok((Counters::Seen(activity), counted))
+}
+
+fn nothing_isolated(intention: &Intention) -> CheckFinding {
+    let (level, message) = match intention.unseen.is_empty() {
+        true => (
+            Level::Error,
+            "no CPU is isolated here, so there is nothing to check",
+        ),
+        false => (
+            Level::Warning,
+            "no isolated CPU was found here, and not everything could be seen",
+        ),
+    };
+    CheckFinding::new(level, "nothing-isolated", "CPUs", message)
+        .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same")
+}
+
+/// What could not be read: of the machine, of the boot line, and the journal.
+fn unread(session: &Session, machine: &Machine, of_boot_line: Vec<String>) -> Vec<String> {
+    let of_machine = machine.unreadable.iter();
+    let mut unread: Vec<String> = of_machine
         .map(|one| format!("{}: {}", one.path, one.why))
         .collect();
-    unread.extend(
-        verdicts
-            .unread
-            .into_iter()
-            .filter(|line| !unread.contains(line))
-            .collect::<Vec<_>>(),
-    );
-    if root.origin() == Origin::Live && session.standing(&machine).is_none() {
+    let known = unread.len();
+    for line in of_boot_line {
+        if !unread[..known].contains(&line) {
+            unread.push(line);
+        }
+    }
+    if session.root().origin() == Origin::Live && session.standing(machine).is_none() {
         unread.push(format!(
             "{}: the journal of what was applied is for root alone",
             root::state::RUN_DIR
         ));
     }
-    Ok(Examination {
-        intention,
-        machine,
-        found,
-        unread,
-        cases,
-        counters,
-        boot: verdicts.verdict,
-    })
+    unread
 }
 
 /// With more tasks than this on the CPUs, they are not isolated, whichever tasks have just ended.

@@ -1,7 +1,7 @@
 //! Implements `check --fix`: makes the changes that findings carry, under the lock and as part of the partition that lost them.
 
 use crate::examination::Examination;
-use apply::Outcome;
+use apply::{Mended, Outcome, RepairRequest};
 use check::CheckFinding;
 use plan::Change;
 use root::{Failure, Status};
@@ -15,6 +15,36 @@ pub struct Repaired {
     pub done: Vec<String>,
     /// Not restored, and why.
     pub refused: Vec<Refusal>,
+}
+
+impl Repaired {
+    /// Adds what was done in one partition.
+    fn add(&mut self, repaired: &Mended) {
+        for entry in &repaired.entries {
+            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+            let text = format!(
+                "{}: {} -> {}, {}",
+                entry.change,
+                value(&entry.before),
+                value(&entry.after),
+                entry.outcome.text()
+            );
+            match entry.outcome {
+                Outcome::Done | Outcome::Already => self.done.push(text),
+                Outcome::Refused(_) | Outcome::Otherwise(_) | Outcome::Drift(_) | Outcome::Gone => {
+                    self.refused.push(Refusal {
+                        about: entry.change.clone(),
+                        text,
+                    });
+                }
+            }
+        }
+        self.refused
+            .extend(repaired.findings.iter().map(|finding| Refusal {
+                about: finding.subject.clone(),
+                text: format!("{}: {}", finding.subject, finding.message),
+            }));
+    }
 }
 
 /// A setting that could not be restored.
@@ -55,14 +85,7 @@ pub fn repair(session: &Session, examined: &Examination, ignore: &[String]) -> R
 /// # Errors
 /// As [`repair`].
 pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repaired, Failure> {
-    let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
-    for found in found {
-        let Some(change) = &found.mend else { continue };
-        let changes = by_partition.entry(&found.partition).or_default();
-        if !changes.iter().any(|known| known.id == change.id) {
-            changes.push(change.clone());
-        }
-    }
+    let mut by_partition = changes_by_partition(found);
     if by_partition.is_empty() {
         return Ok(Repaired::default());
     }
@@ -78,42 +101,29 @@ pub fn repair_found(session: &Session, found: &[&CheckFinding]) -> Result<Repair
     let mut all = Repaired::default();
     for (partition, changes) in by_partition {
         let machine = session.machine();
-        let version = env!("CARGO_PKG_VERSION");
-        let repaired = apply::mend(
-            &changing.host,
-            changing.state(),
-            &machine,
+        let request = RepairRequest {
             partition,
-            &ordered(changes),
-            version,
-        )?;
-        for entry in &repaired.entries {
-            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
-            let text = format!(
-                "{}: {} -> {}, {}",
-                entry.change,
-                value(&entry.before),
-                value(&entry.after),
-                entry.outcome.text()
-            );
-            match entry.outcome {
-                Outcome::Done | Outcome::Already => all.done.push(text),
-                Outcome::Refused(_) | Outcome::Otherwise(_) | Outcome::Drift(_) | Outcome::Gone => {
-                    all.refused.push(Refusal {
-                        about: entry.change.clone(),
-                        text,
-                    });
-                }
-            }
-        }
-        all.refused
-            .extend(repaired.findings.iter().map(|finding| Refusal {
-                about: finding.subject.clone(),
-                text: format!("{}: {}", finding.subject, finding.message),
-            }));
+            changes: &ordered(changes),
+            tool: env!("CARGO_PKG_VERSION"),
+        };
+        let repaired = apply::mend(&changing.host, changing.state(), &machine, request)?;
+        all.add(&repaired);
     }
     session.refresh();
     Ok(all)
+}
+
+/// The changes that the findings carry, each once.
+fn changes_by_partition<'a>(found: &[&'a CheckFinding]) -> BTreeMap<&'a str, Vec<Change>> {
+    let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
+    for found in found {
+        let Some(change) = &found.mend else { continue };
+        let changes = by_partition.entry(&found.partition).or_default();
+        if !changes.iter().any(|known| known.id == change.id) {
+            changes.push(change.clone());
+        }
+    }
+    by_partition
 }
 
 /// Sorts changes in knob order, in which `apply` needs them.

@@ -1,6 +1,6 @@
 //! The rules of the house as tests. Each rule is a function over text, proven here by a sample that breaks it.
 
-use crate::support::{none, sample, sources, top, workspace};
+use crate::support::{none, product, sample, sources, top, workspace};
 
 /// Crates above the session: they ask it for the machine.
 const ABOVE_SESSION: &[&str] = &[
@@ -29,15 +29,6 @@ const OPENS: &[(&str, &str)] = &[(
 const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the process that armed it")];
 
 const LINES: usize = 500;
-
-/// Source files of the product, without integration tests.
-fn product() -> Vec<(String, String)> {
-    let all = sources("crates");
-    assert!(all.len() > 20, "the product has more files than {}", all.len());
-    all.into_iter()
-        .filter(|(name, _)| name.contains("/src/"))
-        .collect()
-}
 
 /// The code of a file: without comments, without text in quotes, and without its unit tests.
 fn code(text: &str) -> String {

@@ -5,6 +5,7 @@
 mod crate_order;
 mod cycles;
 mod documents;
+mod functions;
 mod house;
 mod house_licences;
 mod module_paths;

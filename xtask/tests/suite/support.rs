@@ -26,6 +26,15 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     found
 }
 
+/// Source files of the product, without integration tests.
+pub fn product() -> Vec<(String, String)> {
+    let all = sources("crates");
+    assert!(all.len() > 20, "the product has more files than {}", all.len());
+    all.into_iter()
+        .filter(|(name, _)| name.contains("/src/"))
+        .collect()
+}
+
 /// All source files.
 pub fn workspace() -> Vec<(String, String)> {
     ["bench", "crates", "lab", "xtask"]

@@ -1,7 +1,6 @@
 //! Undoes one journalled change.
 
 use super::owner::give_back;
-use super::shared::SharedFile;
 use super::slice;
 use super::step::{Step, fail, gone};
 use super::unban::is_placed;
@@ -47,7 +46,7 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                 _ => None,
             });
             let ours: Vec<String> = [Some(value.clone()), read_back].into_iter().flatten().collect();
-            let wanted = Wanted {
+            let wanted = Restoration {
                 path,
                 ours: &ours,
                 former,
@@ -112,36 +111,19 @@ fn send_home(
     format!("{home} of {all} tasks went home")
 }
 
-struct Wanted<'a> {
-    path: &'a str,
+/// A file that gets its former text back.
+pub(super) struct Restoration<'a> {
+    pub path: &'a str,
     /// Texts that count as ours; the first is what we wrote.
-    ours: &'a [String],
-    former: &'a str,
+    pub ours: &'a [String],
+    pub former: &'a str,
     /// Whether a write was started and its outcome never recorded.
-    unanswered: bool,
-    compare: Compare,
+    pub unanswered: bool,
+    pub compare: Compare,
 }
 
-/// Like [`take_back`], for a file that several partitions share: writes `wanted` if the current text is ours.
-pub(super) fn restore_shared(
-    system: &dyn System,
-    step: &Step,
-    file: &SharedFile,
-    wanted: &str,
-    ours: &[String],
-    undone: &mut Undone,
-) -> Entry {
-    let wanted = Wanted {
-        path: file.path,
-        ours,
-        former: wanted,
-        unanswered: file.is_unanswered(),
-        compare: file.compare,
-    };
-    restore(system, step, &wanted, undone)
-}
-
-fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undone) -> Entry {
+/// Writes the former text if the current one is ours.
+pub(super) fn restore(system: &dyn System, step: &Step, wanted: &Restoration, undone: &mut Undone) -> Entry {
     let (path, ours, former, compare) = (wanted.path, wanted.ours, wanted.former, wanted.compare);
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,

@@ -2,13 +2,16 @@
 
 use super::change::take_back;
 use super::offline::{self, Returned};
+use super::sharing::Remaining;
 use super::step::{Step, wills};
-use super::{Force, Undone, by_hand, cycle, say, sets, sharing, unban, verify, waiting, workers};
+use super::{
+    Force, UndoRequest, Undone, by_hand, cycle, say, sets, sharing, unban, verify, waiting, workers,
+};
 use crate::home::Map;
 use crate::journal::Journal;
 use crate::layers::{Layer, isolated, layers};
 use crate::masks::{Scope, Share, Wishes};
-use crate::record::{Drifted, Event};
+use crate::record::{Drifted, Event, Record};
 use crate::{ApplyError, System};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 
@@ -17,8 +20,7 @@ pub(super) fn take_layer(
     system: &dyn System,
     journal: &mut Journal,
     seq: u64,
-    force: Force,
-    why: &str,
+    request: UndoRequest,
     undone: &mut Undone,
 ) -> Result<(), ApplyError> {
     let records = journal.records().to_vec();
@@ -28,97 +30,108 @@ pub(super) fn take_layer(
     };
     let live: Vec<&Layer> = all.iter().filter(|other| other.is_live()).collect();
     let others: Vec<&Layer> = live.iter().copied().filter(|other| other.seq != seq).collect();
-    let stay = partitions(&others);
     cycle::finish(system, journal, layer, undone);
     let machine = Machine::read(system.root());
     let hierarchy = machine.cgroups.cpuset.as_ref();
-    let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
-    let mount = hierarchy.map_or_else(String::new, |hierarchy| hierarchy.mount.clone());
     offline::settle(system, hierarchy, &machine.topology.online, &live);
     offline::refill(system, &records, &live);
-    let scope = scope(layer, &others, &machine, hierarchy);
-    let sets = sets::ours(system, &all, layer, hierarchy);
-
-    let of_layer = by_hand::concerning(&records, layer, &mount);
-    let (newcomers, set_masks) = sets::newcomers(system, &sets, version, &of_layer)?;
-    let mut wishes = Wishes::of(system, &of_layer, &scope, &newcomers, &set_masks);
-    let begin = Event::UndoBegin {
-        why: why.to_owned(),
-        layer: Some(seq),
-        masks: wishes.masks(),
-        drifted: wishes.drifted.clone(),
-        online: Some(machine.topology.online.clone()),
+    let layer = LayerUndo {
+        system,
+        records: &records,
+        all: &all,
+        layer,
+        others: &others,
+        stay: partitions(&others),
+        machine: &machine,
+        hierarchy,
+        scope: scope(layer, &others, &machine, hierarchy),
+        sets: sets::ours(system, &all, layer, hierarchy),
+        force: request.force,
     };
-    say(journal, undone, begin);
-    let hearth = hearth(hierarchy, &stay);
-    let spinners = sets.iter().filter(|set| !is_housekeeping(set, &all, hierarchy));
-    let spinners: Vec<String> = spinners.cloned().collect();
-    sets::demote_spinners(system, journal, &spinners, version, undone)?;
-    if force == Force::Restore {
-        wishes.insist();
-    } else {
-        undone.tasks.extend(wishes.drifted.iter().map(drifted_text));
-    }
-
+    let wishes = layer.begin(journal, request.why, undone)?;
     let map = Map {
         system,
-        mount: &mount,
-        version,
-        sets: &sets,
-        hearth: &hearth,
-        stay: &scope.stay,
+        mount: layer.mount(),
+        version: layer.version(),
+        sets: &layer.sets,
+        hearth: &hearth(hierarchy, &layer.stay),
+        stay: &layer.scope.stay,
         wishes: &wishes,
     };
-    let steps: Vec<Step> = wills(layer).map(|will| will.step(force)).collect();
-    let changes = Changes {
-        map: &map,
-        layer,
-        all: &all,
-        others: &others,
-        scope: &scope,
-        force,
-    };
-    changes.undo(&steps, hierarchy, journal, undone)?;
-    if version == Version::V2 && layer.is_partition() {
-        waiting::bring_home(&map, &records, undone)?;
-    }
-    undone.failed.extend(wishes.fulfil(system));
-    if let Some(returned) = Returned::since(&records, seq, &machine.topology.online) {
-        let known = wishes.keys();
-        let failed = returned.widen(system, &isolated(&stay), &known);
-        undone.failed.extend(failed);
-    }
+    let steps: Vec<Step> = wills(layer.layer).map(|will| will.step(request.force)).collect();
+    layer.undo_changes(&map, &steps, journal, undone)?;
+    layer.restore_tasks(&map, undone)?;
     for step in steps.iter().rev() {
         let entry = unban::take_back(system, &records, step, undone);
         record(journal, undone, entry);
     }
-    let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
-    undone.notes.extend(note);
-    if let Some(files) = verify::files_before(&all, layer, &others) {
-        verify::verify(system, files, force, undone);
-        undone.notes.extend(sets::came(system, files, &layer.intent.cpus));
-    }
+    layer.verify(undone);
     unban::tell_placed(undone);
     Ok(())
 }
 
-/// The changes of a layer, among those of the others.
-struct Changes<'a> {
-    map: &'a Map<'a>,
-    layer: &'a Layer<'a>,
+/// A layer that is undone, among the others.
+struct LayerUndo<'a> {
+    system: &'a dyn System,
+    records: &'a [Record],
     all: &'a [Layer<'a>],
+    layer: &'a Layer<'a>,
     /// The layers that stay.
     others: &'a [&'a Layer<'a>],
-    scope: &'a Scope,
+    /// Those of them that are partitions.
+    stay: Vec<&'a Layer<'a>>,
+    machine: &'a Machine,
+    hierarchy: Option<&'a Hierarchy>,
+    scope: Scope,
+    /// Directories that are removed.
+    sets: Vec<String>,
     force: Force,
 }
 
-impl Changes<'_> {
+impl LayerUndo<'_> {
+    fn version(&self) -> Version {
+        self.hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version)
+    }
+
+    fn mount(&self) -> &str {
+        self.hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str())
+    }
+
+    /// Decides and records the masks that the tasks get back, and demotes the tasks that would block the undo.
+    fn begin(&self, journal: &mut Journal, why: &str, undone: &mut Undone) -> Result<Wishes, ApplyError> {
+        let (system, version) = (self.system, self.version());
+        let of_layer = by_hand::concerning(self.records, self.layer, self.mount());
+        let (newcomers, set_masks) = sets::newcomers(system, &self.sets, version, &of_layer)?;
+        let mut wishes = Wishes::of(system, &of_layer, &self.scope, &newcomers, &set_masks);
+        let begin = Event::UndoBegin {
+            why: why.to_owned(),
+            layer: Some(self.layer.seq),
+            masks: wishes.masks(),
+            drifted: wishes.drifted.clone(),
+            online: Some(self.machine.topology.online.clone()),
+        };
+        say(journal, undone, begin);
+        let spinners = self.sets.iter().filter(|set| !self.is_housekeeping(set));
+        let spinners: Vec<String> = spinners.cloned().collect();
+        sets::demote_spinners(system, journal, &spinners, version, undone)?;
+        if self.force == Force::Restore {
+            wishes.insist();
+        } else {
+            undone.tasks.extend(wishes.drifted.iter().map(drifted_text));
+        }
+        Ok(wishes)
+    }
+
+    fn is_housekeeping(&self, set: &str) -> bool {
+        let is_of = |layer: &Layer| layer.intent.housekeeping_path(self.hierarchy?);
+        self.all.iter().any(|layer| is_of(layer).as_deref() == Some(set))
+    }
+
     /// Undoes the layer's own changes, then its part of the shared ones.
-    fn undo(
+    fn undo_changes(
         &self,
+        map: &Map,
         steps: &[Step],
-        hierarchy: Option<&Hierarchy>,
         journal: &mut Journal,
         undone: &mut Undone,
     ) -> Result<(), ApplyError> {
@@ -126,31 +139,61 @@ impl Changes<'_> {
         let has_hand = self.all.iter().any(|other| !other.is_partition());
         // The partition's own changes are undone first: a set that grows may not yet overlap with it.
         for step in steps.iter().rev() {
-            if !self.layer.owns(step.change, hierarchy) || (has_hand && by_hand::is_word(step.change)) {
+            if !self.layer.owns(step.change, self.hierarchy) || (has_hand && by_hand::is_word(step.change)) {
                 continue;
             }
-            let entry = take_back(self.map, step, undone)?;
+            let entry = take_back(map, step, undone)?;
             record(journal, undone, entry);
         }
         let shared = match self.layer.is_partition() {
-            true => sharing::of_layers(self.all, hierarchy),
+            true => sharing::of_layers(self.all, self.hierarchy),
             false => Vec::new(),
         };
-        let stay = partitions(self.others);
+        let remaining = Remaining {
+            stay: &self.stay,
+            hierarchy: self.hierarchy,
+            scope: &self.scope,
+        };
         for group in shared.into_iter().rev() {
             if has_hand && group.first().is_some_and(|will| by_hand::is_word(will.change)) {
                 continue;
             }
-            let (scope, force) = (self.scope, self.force);
-            let entry = sharing::take_shared(self.map, &group, &stay, hierarchy, scope, force, undone)?;
+            let entry = sharing::take_shared(map, &group, &remaining, self.force, undone)?;
             record(journal, undone, entry);
         }
         if has_hand && self.others.is_empty() {
-            for entry in by_hand::take_words(self.map, self.all, self.force, undone)? {
+            for entry in by_hand::take_words(map, self.all, self.force, undone)? {
                 record(journal, undone, Some(entry));
             }
         }
         Ok(())
+    }
+
+    /// Sends tasks back that still wait in the partition, and restores the masks that the kernel did not.
+    fn restore_tasks(&self, map: &Map, undone: &mut Undone) -> Result<(), ApplyError> {
+        let (system, wishes) = (self.system, map.wishes);
+        if map.version == Version::V2 && self.layer.is_partition() {
+            waiting::bring_home(map, self.records, undone)?;
+        }
+        undone.failed.extend(wishes.fulfil(system));
+        let online = &self.machine.topology.online;
+        if let Some(returned) = Returned::since(self.records, self.layer.seq, online) {
+            let failed = returned.widen(system, &isolated(&self.stay), &wishes.keys());
+            undone.failed.extend(failed);
+        }
+        Ok(())
+    }
+
+    /// Compares the files with their state before the layer.
+    fn verify(&self, undone: &mut Undone) {
+        let is_new = |note: &String| self.layer.is_partition() && !undone.notes.contains(note);
+        let note = workers::note(self.machine).filter(is_new);
+        undone.notes.extend(note);
+        if let Some(files) = verify::files_before(self.all, self.layer, self.others) {
+            verify::verify(self.system, files, self.force, undone);
+            let came = sets::came(self.system, files, &self.layer.intent.cpus);
+            undone.notes.extend(came);
+        }
     }
 }
 
@@ -203,11 +246,6 @@ fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
         path.strip_prefix(hierarchy.mount.as_str()).map(str::to_owned)
     });
     set.unwrap_or_else(|| "/".to_owned())
-}
-
-fn is_housekeeping(set: &str, all: &[Layer], hierarchy: Option<&Hierarchy>) -> bool {
-    let is_of = |layer: &Layer| layer.intent.housekeeping_path(hierarchy?);
-    all.iter().any(|layer| is_of(layer).as_deref() == Some(set))
 }
 
 fn drifted_text(task: &Drifted) -> String {

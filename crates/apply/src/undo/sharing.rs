@@ -1,6 +1,6 @@
 //! Undoes what one layer did to a file, set or task that several layers share, while other layers stay.
 
-use super::change::{restore_shared, take_back};
+use super::change::{Restoration, restore, take_back};
 use super::shared::SharedFile;
 use super::step::{Step, Will, wills};
 use super::{Force, Undone};
@@ -56,6 +56,13 @@ pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>)
     groups
 }
 
+/// The partitions that stay when a layer is undone.
+pub(super) struct Remaining<'a> {
+    pub stay: &'a [&'a Layer<'a>],
+    pub hierarchy: Option<&'a Hierarchy>,
+    pub scope: &'a Scope,
+}
+
 /// Undoes what this layer did to one shared target, as far as the remaining layers allow it.
 ///
 /// # Errors
@@ -63,12 +70,15 @@ pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>)
 pub(super) fn take_shared(
     map: &Map,
     group: &[Will],
-    stay: &[&Layer],
-    hierarchy: Option<&Hierarchy>,
-    scope: &Scope,
+    remaining: &Remaining,
     force: Force,
     undone: &mut Undone,
 ) -> Result<Option<Entry>, ApplyError> {
+    let Remaining {
+        stay,
+        hierarchy,
+        scope,
+    } = *remaining;
     let Some(first) = group.first() else {
         return Ok(None);
     };
@@ -163,7 +173,12 @@ fn restore_file(
     if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
         return None;
     }
-    let wanted = file.wanted(stay, &scope.without);
-    let ours = file.ours(&scope.with);
-    Some(restore_shared(map.system, step, &file, &wanted?, &ours, undone))
+    let wanted = Restoration {
+        path: file.path,
+        ours: &file.ours(&scope.with),
+        former: &file.wanted(stay, &scope.without)?,
+        unanswered: file.is_unanswered(),
+        compare: file.compare,
+    };
+    Some(restore(map.system, step, &wanted, undone))
 }

@@ -8,7 +8,7 @@ use crate::support::rehearsal::{Death, Disk, Kernel, Part, Rules};
 use apply::ApplyError;
 use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish, note_state};
 use apply::installed::Files;
-use boot::{BootState, Kept, Limit, Loader, Need, Run, clear, find, set};
+use boot::{BootState, EveryBoot, Kept, Limit, Loader, Need, Run, clear, find, set};
 use root::{Live, Renames, Root, RootError, Standing};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -101,7 +101,8 @@ impl<'a> Machine<'a> {
         let work = match (words, &kept.line) {
             (Some(words), ours) => {
                 let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-                set(&files, loader, ours.as_ref(), &words, &limit, Need::Nothing).unwrap()
+                let wanted = EveryBoot::new(&words, Need::Nothing);
+                set(&files, loader, ours.as_ref(), wanted, &limit).unwrap()
             }
             (None, Some(ours)) => clear(&files, loader, ours).unwrap(),
             (None, None) => return Ok(()),

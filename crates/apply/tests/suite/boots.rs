@@ -1,9 +1,9 @@
 //! Level 3: coming back at boot, with the power cut or the process killed at every single step.
 
-use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::acting::{dies, request};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
 use apply::boot_attempt::{Gate, ThisBoot, attempt, forget, good};
-use apply::{Applied, ApplyError, Force, Request, Which, apply, undo};
+use apply::{Applied, ApplyError, Force, Request, Which, apply};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use std::sync::atomic::AtomicBool;
@@ -139,13 +139,11 @@ fn a_killed_attempt_can_be_finished_and_tried_again_in_the_same_boot() {
             LINE
         ))));
         kernel.death.set(Death::Never);
-        let undone = undo(
+        let undone = apply::undo(
             &kernel,
             &run,
             Some(FIRST),
-            Which::Because("boot"),
-            Force::No,
-            "test",
+            request(Which::Because("boot"), Force::No),
         )
         .unwrap();
         assert!(undone.equal(), "step {step}: {:?}", undone.remains());
@@ -226,23 +224,19 @@ fn only_what_came_at_boot_goes_with_it() {
     let kernel = Kernel::boot(Rules::V2);
     let (run, lasting) = (Disk::new(&kernel), Disk::new(&kernel));
     come_back(&kernel, &run, &lasting, Some(FIRST), LINE).unwrap();
-    let other = undo(
+    let other = apply::undo(
         &kernel,
         &run,
         Some(FIRST),
-        Which::Because("apply"),
-        Force::No,
-        "test",
+        request(Which::Because("apply"), Force::No),
     )
     .unwrap();
     assert!(!other.was_in_force && other.taken.is_empty());
-    let boot = undo(
+    let boot = apply::undo(
         &kernel,
         &run,
         Some(FIRST),
-        Which::Because("boot"),
-        Force::No,
-        "test",
+        request(Which::Because("boot"), Force::No),
     )
     .unwrap();
     assert_eq!(boot.taken, ["rt"]);

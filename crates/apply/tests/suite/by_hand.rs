@@ -1,15 +1,14 @@
 //! Level 3 for changes that somebody names one by one: sets made, changed and removed, tasks moved between them. Each
 //! list is a layer of its own; wherever the tool dies, undo gives back what was there.
 
-use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::acting::{dies, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};
+use apply::{ApplyError, Force, Request, System, Undone, Which, apply};
 use machine::{CpuSet, Machine};
 use plan::{Change, Compare, Intent, PartitionName, Profile, Undo, by_hand};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 fn put(kernel: &Kernel, disk: &Disk, intent: &Intent, plan: &plan::Plan) -> Result<(), ApplyError> {
@@ -89,7 +88,7 @@ fn story(kernel: &Kernel, disk: &Disk) -> Result<(), ApplyError> {
 }
 
 fn take(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
-    undo(kernel, disk, BOOT, which, Force::No, "test").unwrap()
+    undo(kernel, disk, which, Force::No).unwrap()
 }
 
 fn place(kernel: &Kernel, tid: u32) -> String {

@@ -1,12 +1,10 @@
 //! Level 3: tasks that nobody pinned are noted together, and given back as if each had been noted alone.
 
-use crate::support::rehearsal::acting::isolate_as;
+use crate::support::rehearsal::acting::{isolate_as, undo};
 use crate::support::rehearsal::{Disk, Kernel, Rules};
-use apply::{Force, Undone, Which, undo};
+use apply::{Force, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// A kernel that lists children, as the short way back wants it.
 fn isolated(rules: Rules, after: impl FnOnce(&Kernel, &Disk)) {
@@ -19,7 +17,7 @@ fn isolated(rules: Rules, after: impl FnOnce(&Kernel, &Disk)) {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, force: Force) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, force, "test").unwrap()
+    undo(kernel, disk, Which::Last, force).unwrap()
 }
 
 fn mask_of(kernel: &Kernel, tid: u32) -> String {

@@ -1,12 +1,11 @@
 //! Level 3: CPUs that go off and on again before they are isolated, also when the tool dies while they are off.
 
-use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Applied, ApplyError, Force, System, Undone, Which, undo};
+use apply::{Applied, ApplyError, Force, System, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 pub fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
@@ -17,7 +16,7 @@ pub fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 fn value(kernel: &Kernel, path: &str) -> String {

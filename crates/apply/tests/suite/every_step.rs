@@ -1,13 +1,12 @@
 //! Level 3: apply on a rehearsal machine, stop at every single step, undo, compare byte for byte.
 
 use crate::support::rehearsal;
-use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::acting::{dies, isolate_as, request, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{ApplyError, Force, Undone, Which, undo};
+use apply::{ApplyError, Force, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, KNOBS, Knob, PartitionName, Profile, Taken, knobs};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 fn intent(cpus: &str) -> Intent {
@@ -36,7 +35,7 @@ pub fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applie
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 #[test]
@@ -262,7 +261,7 @@ fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
     assert_eq!(undone.drift.len(), 1, "{:?}", undone.drift);
     assert!(undone.drift[0].contains("/proc/irq/1/"));
     assert_ne!(kernel.dump(), before);
-    let forced = undo(&kernel, &disk, BOOT, Which::Last, Force::Restore, "test").unwrap();
+    let forced = undo(&kernel, &disk, Which::Last, Force::Restore).unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     assert_eq!(kernel.dump(), before);
 }
@@ -298,7 +297,7 @@ fn settings_that_somebody_changed_or_removed_are_named() {
         "{:?}",
         undone.notes
     );
-    let forced = undo(&kernel, &disk, BOOT, Which::Last, Force::Restore, "test").unwrap();
+    let forced = undo(&kernel, &disk, Which::Last, Force::Restore).unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     kernel.put(governor, "schedutil\n");
     assert_eq!(kernel.dump(), before);
@@ -378,7 +377,7 @@ fn a_journal_of_another_boot_is_void() {
     let disk = Disk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let steps = kernel.steps.get();
-    let undone = undo(&kernel, &disk, Some("another"), Which::Last, Force::No, "test").unwrap();
+    let undone = apply::undo(&kernel, &disk, Some("another"), request(Which::Last, Force::No)).unwrap();
     assert!(!undone.was_in_force && undone.entries.is_empty());
     assert_eq!(kernel.steps.get(), steps + 1, "only the journal was put away");
 }
@@ -394,7 +393,7 @@ fn a_damaged_journal_is_an_error_and_changes_nothing() {
     bytes[middle] ^= 0x01;
     std::fs::write(&path, bytes).unwrap();
     let in_force = kernel.dump();
-    let refused = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test");
+    let refused = undo(&kernel, &disk, Which::Last, Force::No);
     assert!(matches!(refused, Err(ApplyError::Journal { .. })), "{refused:?}");
     assert_eq!(kernel.dump(), in_force);
 }

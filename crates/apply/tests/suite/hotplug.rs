@@ -1,13 +1,12 @@
 //! Level 3 for a CPU that goes offline while `apply` works, on v1: the kernel takes it out of everybody's cpusets for good,
 //! and undo gives back what the journal saw before. A set that its owner changed is left alone.
 
-use crate::support::rehearsal::acting::{isolate_as, same};
+use crate::support::rehearsal::acting::{isolate_as, same, undo};
 use crate::support::rehearsal::{Disk, Kernel, Rules, SimTask};
-use apply::{Applied, ApplyError, Force, System, Undone, Which, undo};
+use apply::{Applied, ApplyError, Force, System, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const FOREIGN: &str = "/sys/fs/cgroup/cpuset/foreign";
 const V1: [Rules; 2] = [Rules::V1DropsPins, Rules::V1KeepsPins];
 
@@ -46,7 +45,7 @@ fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 /// The steps of an apply after its first record, without its last one: a CPU that goes off after that, and is back before

@@ -1,12 +1,11 @@
 //! Level 3 with irqbalance: its list of banned CPUs is its own again after undo, wherever the tool dies.
 
-use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Applied, Force, Outcome, Undone, Which, undo};
+use apply::{Applied, Force, Outcome, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const PID: u32 = 200;
 
 fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
@@ -16,7 +15,7 @@ fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, which: Which, force: Force) -> Undone {
-    undo(kernel, disk, BOOT, which, force, "test").unwrap()
+    undo(kernel, disk, which, force).unwrap()
 }
 
 /// What somebody told it (`own` for nothing), and what it does.

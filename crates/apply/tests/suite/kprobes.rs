@@ -2,7 +2,7 @@
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::kprobes::{Kprobe, exist, hold, let_go, missed, sweep};
+use apply::kprobes::{Kprobe, ProbeGroup, exist, hold, let_go, missed, sweep};
 use apply::{ApplyError, Storage, System};
 use machine::TaskKey;
 use root::Tracefs;
@@ -34,6 +34,11 @@ fn living(kernel: &Kernel) -> TaskKey {
     machine::tasks::read_one(kernel.root(), 100).unwrap().key
 }
 
+fn group(holder: TaskKey) -> ProbeGroup<'static> {
+    let stem = "quietcore";
+    ProbeGroup { holder, stem }
+}
+
 fn wanted() -> Vec<Kprobe> {
     let probe = |event: &str, functions: &[&str]| Kprobe {
         event: event.to_owned(),
@@ -55,7 +60,7 @@ fn probes_are_added_and_go_and_others_stay() {
     let before = kernel.dump();
     let one = living(&kernel);
     assert!(exist(&kernel, &tracefs).unwrap());
-    let placed = hold(&kernel, &disk, &tracefs, one, "quietcore", &wanted()).unwrap();
+    let placed = hold(&kernel, &disk, &tracefs, group(one), &wanted()).unwrap();
     assert_eq!(placed.group, "quietcore_100");
     assert_eq!(
         list(&kernel),
@@ -91,7 +96,7 @@ fn what_a_probe_missed_is_read_from_its_own_line() {
     let disk = Disk::new(&kernel);
     let tracefs = Tracefs::at(TOP);
     let ask = || missed(&kernel, &tracefs, "quietcore_100").unwrap();
-    hold(&kernel, &disk, &tracefs, living(&kernel), "quietcore", &wanted()).unwrap();
+    hold(&kernel, &disk, &tracefs, group(living(&kernel)), &wanted()).unwrap();
     assert_eq!(ask(), None, "a kernel without the file does not say it");
     let profile = |lines: [(&str, u64, u64); 4]| {
         let line = |(name, hits, missed)| format!("  {name:<44} {hits:>15} {missed:>15}\n");
@@ -130,8 +135,7 @@ fn where_all_are_refused_nothing_is_left() {
         &kernel,
         &disk,
         &Tracefs::at(TOP),
-        living(&kernel),
-        "quietcore",
+        group(living(&kernel)),
         &wanted(),
     )
     .unwrap();
@@ -156,8 +160,7 @@ fn a_group_of_that_name_that_is_not_ours_is_left() {
         &kernel,
         &disk,
         &Tracefs::at(TOP),
-        living(&kernel),
-        "quietcore",
+        group(living(&kernel)),
         &wanted(),
     )
     .unwrap_err();
@@ -171,7 +174,7 @@ fn a_probe_in_use_is_removed_later() {
     let kernel = boot();
     let disk = Disk::new(&kernel);
     let before = kernel.dump();
-    hold(&kernel, &disk, &Tracefs::at(TOP), DEAD, "quietcore", &wanted()).unwrap();
+    hold(&kernel, &disk, &Tracefs::at(TOP), group(DEAD), &wanted()).unwrap();
     let file = format!("{TOP}/kprobe_events");
     kernel.refusals.borrow_mut().insert(file, libc::EBUSY);
     let left = sweep(&kernel, &disk).unwrap();
@@ -188,7 +191,7 @@ fn a_probe_in_use_is_removed_later() {
 fn death_at_every_step_is_taken_back() {
     let tracefs = Tracefs::at(TOP);
     let work = |kernel: &Kernel, disk: &Disk| {
-        hold(kernel, disk, &tracefs, DEAD, "quietcore", &wanted()).unwrap();
+        hold(kernel, disk, &tracefs, group(DEAD), &wanted()).unwrap();
         let_go(kernel, disk, &tracefs, DEAD).unwrap();
     };
     let whole = boot();
@@ -206,7 +209,7 @@ fn death_at_every_step_is_taken_back() {
         assert_eq!(list(&kernel), STRANGER, "{death:?}");
         // What is torn stays until the next line is written.
         let one = living(&kernel);
-        hold(&kernel, &disk, &tracefs, one, "quietcore", &wanted()).unwrap();
+        hold(&kernel, &disk, &tracefs, group(one), &wanted()).unwrap();
         let_go(&kernel, &disk, &tracefs, one).unwrap();
         assert_eq!(kernel.dump(), before, "{death:?}");
     }

@@ -1,9 +1,9 @@
 //! Level 3: what a partition in force has lost is set again through its own layer of the journal. Undo then gives back what
 //! was there before the partition, wherever the tool died, and of what is new what was found.
 
-use crate::support::rehearsal::acting::{dies, isolate_as, same};
+use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Force, Journal, JournalState, Mended, System, Which, mend, standing, undo};
+use apply::{Force, Journal, JournalState, Mended, RepairRequest, System, Which, mend, standing};
 use machine::{CpuSet, Machine};
 use plan::{Change, Intent, PartitionName, Plan, Profile};
 
@@ -32,19 +32,20 @@ fn plan_now(kernel: &Kernel) -> Plan {
     plan::plan_beside(&read(kernel), &settings, &wanted, &[intent("fast", "2")]).unwrap()
 }
 
+/// A repair of a partition with these changes.
+fn repair_of<'a>(partition: &'a str, changes: &'a [Change]) -> RepairRequest<'a> {
+    RepairRequest {
+        partition,
+        changes,
+        tool: env!("CARGO_PKG_VERSION"),
+    }
+}
+
 /// Sets again what somebody took from `rt`.
 pub fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
     let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
     let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
-    mend(
-        kernel,
-        disk,
-        &read(kernel),
-        "rt",
-        &changes,
-        env!("CARGO_PKG_VERSION"),
-    )
-    .unwrap()
+    mend(kernel, disk, &read(kernel), repair_of("rt", &changes)).unwrap()
 }
 
 /// A machine on which the partition has all three files to change.
@@ -113,7 +114,7 @@ fn what_is_mended_holds_and_undo_gives_back_what_was_before_the_partition() {
             mend_rt(&kernel, &disk).entries.iter().all(|entry| entry.seq == 0),
             "{what}"
         );
-        let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::All, Force::No).unwrap();
         assert!(undone.equal(), "{what}: {:?}", undone.remains());
         same(&kernel, &before, &what);
     }
@@ -140,7 +141,7 @@ fn whoever_dies_while_mending_leaves_a_journal_that_undo_ends() {
                 kernel.death.set(Death::Never);
                 // The next one ends what was begun.
                 mend_rt(&kernel, &disk);
-                let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+                let undone = undo(&kernel, &disk, Which::All, Force::No).unwrap();
                 assert!(undone.equal(), "{what}: {:?}", undone.remains());
                 same(&kernel, &before, &what);
                 tried += 1;
@@ -233,7 +234,7 @@ fn what_mending_adds_goes_with_the_partition_that_got_it() {
         assert_eq!(kernel.get(GOVERNOR), governor, "{what}: it was set already");
         mend_rt(&kernel, &disk);
         assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
-        let undone = undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::Named("rt"), Force::No).unwrap();
         assert!(undone.equal(), "{what}: {:?}", undone.remains());
         assert_eq!(
             kernel.get(GOVERNOR),
@@ -272,15 +273,7 @@ fn a_file_that_two_partitions_have_lost_is_written_once() {
         );
         plan::joint::join(&mut rt.iter_mut().chain(&mut fast).collect::<Vec<_>>());
         let make = |name: &str, changes: &[Change]| {
-            mend(
-                &kernel,
-                &disk,
-                &read(&kernel),
-                name,
-                changes,
-                env!("CARGO_PKG_VERSION"),
-            )
-            .unwrap()
+            mend(&kernel, &disk, &read(&kernel), repair_of(name, changes)).unwrap()
         };
         assert!(
             make("fast", &fast).entries.iter().all(|entry| entry.seq > 0),
@@ -292,10 +285,10 @@ fn a_file_that_two_partitions_have_lost_is_written_once() {
             "{what}: written twice"
         );
         // Either can go first, and both give back what was there.
-        let gone = undo(&kernel, &disk, BOOT, Which::Named("fast"), Force::No, "test").unwrap();
+        let gone = undo(&kernel, &disk, Which::Named("fast"), Force::No).unwrap();
         assert!(gone.equal(), "{what}: {:?}", gone.remains());
         assert!(!kernel.get(ETH0).contains('3'), "{what}: {}", kernel.get(ETH0));
-        let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::All, Force::No).unwrap();
         assert!(undone.equal(), "{what}: {:?}", undone.remains());
         same(&kernel, &before, &what);
     }

@@ -2,13 +2,11 @@
 //! kernel threads left alone, balanced inside. Wherever the tool dies, undo gives back what was there.
 
 use crate::support::rehearsal;
-use crate::support::rehearsal::acting::{dies, isolate_as, same};
+use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Force, System, Undone, Which, undo};
+use apply::{Force, System, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 fn shield(who: &str) -> Intent {
     let cpus = CpuSet::parse_list("2-3").unwrap();
@@ -24,7 +22,7 @@ fn isolate(kernel: &Kernel, disk: &Disk, intent: &Intent) {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 #[test]
@@ -90,15 +88,7 @@ fn beside_a_partition_each_set_goes_with_its_own() {
                     let alone = kernel.dump();
                     isolate(&kernel, &disk, then);
                     for of in [goes, stays] {
-                        let undone = undo(
-                            &kernel,
-                            &disk,
-                            BOOT,
-                            Which::Named(of.name.as_str()),
-                            Force::No,
-                            "test",
-                        )
-                        .unwrap();
+                        let undone = undo(&kernel, &disk, Which::Named(of.name.as_str()), Force::No).unwrap();
                         assert!(undone.equal(), "{what}: {:?}", undone.remains());
                         assert_eq!(undone.taken, [of.name.to_string()], "{what}");
                         // On v1 kernel threads that another partition moved share the set that stays.

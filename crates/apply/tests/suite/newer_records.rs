@@ -1,12 +1,11 @@
 //! Level 3: a record that a newer version wrote stops every command that would act on it, and its file is kept as it is.
 
+use crate::support::rehearsal::acting::undo;
 use crate::support::rehearsal::{Disk, Kernel, Rules};
 use crate::{boot_line, every_step, installing, released_ledgers};
-use apply::{ApplyError, Force, Journal, Which, undo};
+use apply::{ApplyError, Force, Journal, Which};
 use std::fs;
 use std::path::PathBuf;
-
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// Records that this version does not understand: an event, a field, a format.
 const RECORDS: [(&str, &str); 3] = [
@@ -78,7 +77,7 @@ fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
     in_every_place(&disk.dir.path().join("journal"), |what| {
         for which in [Which::All, Which::Last] {
             for force in [Force::No, Force::Restore] {
-                is_refused(undo(&kernel, &disk, BOOT, which, force, "test"), what);
+                is_refused(undo(&kernel, &disk, which, force), what);
             }
         }
         is_refused(every_step::isolate(&kernel, &disk, "3"), what);
@@ -86,7 +85,7 @@ fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
         is_refused(apply::history(&disk), what);
         assert_eq!(kernel.dump(), isolated, "{what}");
     });
-    undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+    undo(&kernel, &disk, Which::All, Force::No).unwrap();
     assert_eq!(kernel.dump(), before);
 }
 
@@ -97,7 +96,7 @@ fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
     let disk = Disk::new(&kernel);
     for _ in 0..2 {
         every_step::isolate(&kernel, &disk, "2-3").unwrap();
-        undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        undo(&kernel, &disk, Which::All, Force::No).unwrap();
     }
     let put_away = disk.dir.path().join("history");
     let first = fs::read_dir(&put_away)

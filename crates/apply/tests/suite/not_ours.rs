@@ -1,13 +1,12 @@
 //! Level 3 for what somebody else changed while a partition was in force, and no step of ours explains: undo names it, and
 //! leaves it for good or gives the former value back, as is wished.
 
-use crate::support::rehearsal::acting::isolate_as;
+use crate::support::rehearsal::acting::{isolate_as, undo};
 use crate::support::rehearsal::{Disk, Kernel, Rules};
-use apply::{Force, System, Undone, Which, undo};
+use apply::{Force, System, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const FOREIGN: &str = "/sys/fs/cgroup/cpuset/foreign";
 const FILE: &str = "/sys/fs/cgroup/cpuset/foreign/cpuset.cpus";
 
@@ -29,7 +28,7 @@ fn changed(kernel: &Kernel) -> Disk<'_> {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, force: Force) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, force, "test").unwrap()
+    undo(kernel, disk, Which::Last, force).unwrap()
 }
 
 #[test]

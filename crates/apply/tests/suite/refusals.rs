@@ -1,13 +1,12 @@
 //! Level 3 for interrupts that refuse a mask, for each reason that a kernel has: apply goes on and says why and what to do,
 //! and undo is exact, also when the refusal comes only then.
 
-use crate::support::rehearsal::acting::{isolate_as, same};
+use crate::support::rehearsal::acting::{isolate_as, same, undo};
 use crate::support::rehearsal::{Disk, Kernel, Rules};
-use apply::{Applied, Force, Journal, Outcome, Undone, Which, undo};
+use apply::{Applied, Force, Journal, Outcome, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, Level, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
 
 /// The errno, why, and what can be done.
@@ -30,7 +29,7 @@ fn isolate(kernel: &Kernel, disk: &Disk) -> Applied {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 #[test]

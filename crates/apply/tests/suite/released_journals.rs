@@ -4,16 +4,14 @@
 //! one that the released version wrote of the same scene, and undo gives back the state before it to the byte.
 //! `make bless` writes the journals of a version that has none yet, and never touches others.
 
-use crate::support::rehearsal::acting::same;
+use crate::support::rehearsal::acting::{same, undo};
 use crate::support::rehearsal::{Disk, Kernel, Rules};
 use crate::{boot_line, cycling, every_step, hand_moves, installing, mending, resizing, threads};
-use apply::{Event, Force, Journal, Which, undo};
+use apply::{Event, Force, Journal, Which};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
-
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// What is done on a machine, and what the machine is before.
 struct Scene {
@@ -117,7 +115,7 @@ fn bless(own: &Path) {
             let disk = Disk::new(&kernel);
             (scene.act)(&kernel, &disk);
             fs::copy(disk.dir.path().join("journal"), own.join(scene.name)).unwrap();
-            undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+            undo(&kernel, &disk, Which::All, Force::No).unwrap();
             let past = fs::read_dir(disk.dir.path().join("history")).unwrap().flatten();
             let past = past
                 .map(|entry| fs::read(entry.path()).unwrap())
@@ -182,7 +180,7 @@ fn a_journal_of_every_released_version_is_undone_to_the_byte() {
             let journal = disk.dir.path().join("journal");
             assert!(journal.exists(), "{what}");
             fs::copy(version.join(scene.name), &journal).unwrap();
-            let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+            let undone = undo(&kernel, &disk, Which::All, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             // Undo leaves a program that spun in real time demoted, and names it.
             if undone.notes.iter().any(|note| note.contains("spinner")) {

@@ -7,7 +7,7 @@
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal::acting::same;
 use crate::support::rehearsal::{Disk, Kernel, Rules};
-use apply::kprobes::Kprobe;
+use apply::kprobes::{Kprobe, ProbeGroup};
 use apply::tracing::{Setting, Wanted};
 use apply::{ApplyError, kprobes, latency, tracing};
 use machine::{CpuSet, TaskKey};
@@ -67,7 +67,7 @@ const SCENES: &[Scene] = &[
         others: &[
             |kernel, disk| {
                 let tracefs = Tracefs::at(TOP);
-                kprobes::hold(kernel, disk, &tracefs, ended(103), "quietcore", &probes()).map(|_| Vec::new())
+                kprobes::hold(kernel, disk, &tracefs, group(ended(103)), &probes()).map(|_| Vec::new())
             },
             |kernel, disk| kprobes::let_go(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
         ],
@@ -129,9 +129,14 @@ fn trace(kernel: &Kernel, disk: &Disk) {
 fn probe(kernel: &Kernel, disk: &Disk) {
     let tracefs = Tracefs::at(TOP);
     for holder in ENDED {
-        kprobes::hold(kernel, disk, &tracefs, holder, "quietcore", &probes()).unwrap();
+        kprobes::hold(kernel, disk, &tracefs, group(holder), &probes()).unwrap();
     }
     kprobes::let_go(kernel, disk, &tracefs, ENDED[1]).unwrap();
+}
+
+fn group(holder: TaskKey) -> ProbeGroup<'static> {
+    let stem = "quietcore";
+    ProbeGroup { holder, stem }
 }
 
 fn probes() -> Vec<Kprobe> {

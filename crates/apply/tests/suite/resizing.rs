@@ -1,11 +1,11 @@
 //! Level 3 for a partition that is made anew: death at every step of both halves, and undo gives back the state before
 //! the partition, with the policy of a real-time program that spun inside.
 
-use crate::support::rehearsal::acting::{dies, isolate_as, isolate_by};
+use crate::support::rehearsal::acting::{dies, isolate_as, isolate_by, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use apply::{
     ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit,
-    Which, apply_resized, relocate, resize, undo,
+    Which, apply_resized, relocate, resize,
 };
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
@@ -133,7 +133,7 @@ fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
                     "{what}: {again:?}"
                 );
             }
-            let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+            let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             // Where the record of the resize never came, this was an ordinary undo, which leaves a spinner demoted.
             if !is_open {
@@ -166,7 +166,7 @@ fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
     let disk = Disk::new(&whole);
     between(&whole, &disk);
     let first = whole.steps.get() + 1;
-    undo(&whole, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+    undo(&whole, &disk, Which::Last, Force::No).unwrap();
     let last = whole.steps.get();
     for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
         let kernel = boot(Rules::V2);
@@ -174,10 +174,10 @@ fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
         let disk = Disk::new(&kernel);
         between(&kernel, &disk);
         kernel.death.set(death);
-        let died = dies(|| drop(undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test")));
+        let died = dies(|| drop(undo(&kernel, &disk, Which::Last, Force::No)));
         assert!(died, "{death:?} did not die");
         kernel.death.set(Death::Never);
-        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
         assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
@@ -209,7 +209,7 @@ fn a_journal_does_not_grow_with_every_resize() {
             .map(|journal| apply::layers(journal).len())
             .sum();
         assert_eq!(begun, TURNS + 1, "{rules:?}");
-        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
         kernel.render();
@@ -231,7 +231,7 @@ fn what_a_partition_beside_it_shares_is_not_put_away() {
             make_anew(&kernel, &disk, cpus);
         }
         for name in ["net", "rt"] {
-            let undone = undo(&kernel, &disk, BOOT, Which::Named(name), Force::No, "test").unwrap();
+            let undone = undo(&kernel, &disk, Which::Named(name), Force::No).unwrap();
             assert!(undone.equal(), "{rules:?} {name}: {:?}", undone.remains());
         }
         kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);

@@ -2,14 +2,13 @@
 //! What is left must be byte for byte what the partitions that stay would have made alone.
 
 use crate::support::rehearsal;
-use crate::support::rehearsal::acting::{dies, isolate_as, same};
+use crate::support::rehearsal::acting::{dies, isolate_as, same, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{ApplyError, Force, System, Undone, Which, undo};
+use apply::{ApplyError, Force, System, Undone, Which};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 const RT: (&str, &str) = ("rt", "3");
 const FAST: (&str, &str) = ("fast", "2");
@@ -33,7 +32,7 @@ fn isolate_by(
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
-    undo(kernel, disk, BOOT, which, Force::No, "test").unwrap()
+    undo(kernel, disk, which, Force::No).unwrap()
 }
 
 /// With a thread that the kernel binds to all CPUs: nobody else has so wide a mask once a partition is there.
@@ -143,7 +142,7 @@ fn back_to_a_record_means_back_to_the_end_of_an_apply() {
             .map(|layer| (layer.seq, layer.end))
             .collect();
         let all = kernel.dump();
-        let within = undo(&kernel, &disk, BOOT, Which::To(ends[1].0), Force::No, "test");
+        let within = undo(&kernel, &disk, Which::To(ends[1].0), Force::No);
         assert!(
             matches!(&within, Err(ApplyError::Within { name, end, .. }) if name == "fast" && *end == ends[1].1),
             "{within:?}"
@@ -242,7 +241,7 @@ fn death_while_a_second_one_comes_leaves_the_first() {
                 kernel.death.set(Death::Never);
                 // A death before its first record, and one after its last, leave nothing unfinished.
                 let undone = match isolate(&kernel, &disk, RT) {
-                    Ok(_) => undo(&kernel, &disk, BOOT, Which::Named("fast"), Force::No, "test"),
+                    Ok(_) => undo(&kernel, &disk, Which::Named("fast"), Force::No),
                     Err(ApplyError::Unfinished { .. }) => Ok(take_back(&kernel, &disk, Which::Last)),
                     Err(error) => panic!("{what}: {error}"),
                 };
@@ -286,7 +285,7 @@ fn death_while_the_first_goes_leaves_the_second() {
                 let died = dies(|| drop(take_back(&kernel, &disk, Which::Named("rt"))));
                 assert!(died, "{what} did not die");
                 kernel.death.set(Death::Never);
-                match undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test") {
+                match undo(&kernel, &disk, Which::Named("rt"), Force::No) {
                     Ok(undone) => assert!(undone.equal(), "{what}: {:?}", undone.remains()),
                     Err(ApplyError::NoPartition { .. }) => {}
                     Err(error) => panic!("{what}: {error}"),
@@ -348,7 +347,7 @@ fn cpus_and_names_that_are_taken_are_refused() {
             isolate(&kernel, &disk, ("rt", "2")),
             Err(ApplyError::OtherIntent { .. })
         ));
-        let gone = undo(&kernel, &disk, BOOT, Which::Named("other"), Force::No, "test");
+        let gone = undo(&kernel, &disk, Which::Named("other"), Force::No);
         assert!(matches!(gone, Err(ApplyError::NoPartition { .. })));
         assert_eq!(
             (kernel.dump(), kernel.steps.get()),
@@ -378,5 +377,8 @@ fn one_boot_line_serves_all_partitions() {
         "{line}"
     );
     let taken = plan::plan_beside(&machine, &settings, &of(("fast", "3")), &[of(RT)]);
-    assert!(matches!(taken, Err(plan::Refusal::Taken { .. })));
+    assert!(matches!(
+        taken,
+        Err(plan::Refusal::Cpus(plan::CpuRefusal::Taken { .. }))
+    ));
 }

@@ -1,14 +1,13 @@
 //! Level 3 for a process of which one thread is in a threaded partition (v2), beside a shield whose named set takes
 //! everybody else: whatever comes first, nobody is taken out of the partition, and each undo gives back what was there.
 
-use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use apply::{Force, Ground, Journal, Outcome, Parcel, Passenger, Stay, System, Unit, Which, relocate, undo};
+use apply::{Force, Ground, Journal, Outcome, Parcel, Passenger, Stay, System, Unit, Which, relocate};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const RT: &str = "/quietcore-rt";
 const SYSTEM: &str = "/quietcore-system";
 
@@ -84,7 +83,7 @@ fn divide(kernel: &Kernel, disk: &Disk, to: &str) {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, name: &str, what: &str) {
-    let undone = undo(kernel, disk, BOOT, Which::Named(name), Force::No, "test").unwrap();
+    let undone = undo(kernel, disk, Which::Named(name), Force::No).unwrap();
     assert!(undone.equal(), "{what}, {name}: {:?}", undone.remains());
 }
 
@@ -176,7 +175,7 @@ fn death_at_every_step_of_a_shield_beside_a_divided_process_is_taken_back() {
         assert!(dies(|| shield(&kernel, &disk, "user")), "{death:?} did not die");
         kernel.death.set(Death::Never);
         let what = format!("{death:?}");
-        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        let undone = undo(&kernel, &disk, Which::Last, Force::No).unwrap();
         assert!(undone.equal(), "{what}: {:?}", undone.remains());
         if undone.taken == ["user"] {
             assert_eq!(places(&kernel), divided, "{what}");

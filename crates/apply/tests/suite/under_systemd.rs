@@ -1,12 +1,11 @@
 //! Where systemd manages the control groups: the slice that keeps the controller on, and where it cannot be had.
 
-use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::acting::{dies, isolate_as, undo};
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{Applied, Force, Undone, Which, undo};
+use apply::{Applied, Force, Undone, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const CONTROL: &str = "/sys/fs/cgroup/cgroup.subtree_control";
 const SLICE: &str = "/sys/fs/cgroup/quietcore.slice";
 
@@ -21,7 +20,7 @@ fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+    undo(kernel, disk, Which::Last, Force::No).unwrap()
 }
 
 fn is_there(kernel: &Kernel, path: &str) -> bool {
@@ -58,7 +57,7 @@ fn it_stays_for_the_second_when_the_first_goes() {
     let disk = Disk::new(&kernel);
     isolate(&kernel, &disk, "rt", "3");
     isolate(&kernel, &disk, "net", "2");
-    let first = undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test").unwrap();
+    let first = undo(&kernel, &disk, Which::Named("rt"), Force::No).unwrap();
     assert!(first.equal() && is_there(&kernel, SLICE), "{:?}", first.remains());
     assert!(take_back(&kernel, &disk).equal());
     assert_eq!(kernel.dump(), before);

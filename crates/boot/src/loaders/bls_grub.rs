@@ -11,7 +11,7 @@ use crate::releases::choose;
 use crate::tools::first_of;
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, trial_line};
-use crate::{BootError, Writing};
+use crate::{BootError, TrialError, Writing};
 
 const ENTRIES: &str = "/boot/loader/entries";
 const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
@@ -177,7 +177,7 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
             LOADER.name.to_owned(),
             "set it with `boot set`: one entry stays as it was".to_owned(),
         );
-        return Err(BootError::NoTrial { loader, why, next });
+        return Err(TrialError::NoTrial { loader, why, next }.into());
     }
     let path = match &wanted.kernel {
         None => newest,

@@ -9,7 +9,7 @@ use crate::shell_line::ShellLine;
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, TrialWork, trial_line};
-use crate::{BootError, Edit, Writing};
+use crate::{BootError, Edit, TrialError, Writing};
 use machine::cmdline::words;
 
 /// The file of defaults.
@@ -210,11 +210,12 @@ pub fn trial(
     tools: Tools,
 ) -> Result<TrialWork, BootError> {
     if let Some(why) = no_one_shot(tree) {
-        return Err(BootError::NoTrial {
+        return Err(TrialError::NoTrial {
             loader: "grub".to_owned(),
             why,
             next: "set it with `boot set`: the entry for rescue stays as it was".to_owned(),
-        });
+        }
+        .into());
     }
     let release = wanted.kernel.as_deref();
     let image = release.map(|release| grub_kernels::image(tree, cfg, release));

@@ -2,7 +2,7 @@
 //! distribution's script, even from a submenu.
 
 use super::grub_cfg::started;
-use crate::BootError;
+use crate::TrialError;
 use crate::releases::{choose, is_rescue_line, of_image};
 use crate::tree::Tree;
 
@@ -12,8 +12,8 @@ const OTHER_SYSTEMS: &str = "osprober-";
 /// The file name of the image with this release, as in an entry of `grub.cfg`.
 ///
 /// # Errors
-/// [`BootError::NoKernel`], with the available releases.
-pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, BootError> {
+/// [`TrialError::NoKernel`], with the available releases.
+pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, TrialError> {
     let found = started(tree, cfg).into_iter().filter_map(|(entry, path)| {
         let is_normal = !is_rescue_line(&entry.line) && !entry.id.starts_with(OTHER_SYSTEMS);
         let release = of_image(&path).filter(|_| is_normal)?.to_owned();

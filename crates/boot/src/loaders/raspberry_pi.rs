@@ -4,7 +4,7 @@ use super::{Adds, Entry, Fallback, Loader, Words};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
-use crate::{BootError, Edit, Writing};
+use crate::{BootError, Edit, TrialError, Writing};
 use machine::cmdline::words;
 
 /// The directory since Debian 12 and on Ubuntu, and the one before.
@@ -130,16 +130,19 @@ fn entries(tree: &dyn Tree) -> Vec<Entry> {
 
 fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     if let Some(release) = &wanted.kernel {
-        return Err(BootError::OneKernel {
+        return Err(TrialError::OneKernel {
             loader: LOADER.name.to_owned(),
             release: release.clone(),
             why: "the firmware starts the one kernel that config.txt names".to_owned(),
-        });
+        }
+        .into());
     }
-    let no = |why: &str, next: &str| BootError::NoTrial {
-        loader: LOADER.name.to_owned(),
-        why: why.to_owned(),
-        next: next.to_owned(),
+    let no = |why: &str, next: &str| {
+        BootError::Trial(TrialError::NoTrial {
+            loader: LOADER.name.to_owned(),
+            why: why.to_owned(),
+            next: next.to_owned(),
+        })
     };
     let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
     let to = format!("{}/{TRY_CONFIG}", config.dir);

@@ -1,7 +1,9 @@
 //! The line of the files of settings, the lines of the entries and the running line are compared: words that only some of
 //! them have are named, and are not lost in a change.
 
-use boot::{BootError, Edit, Edited, Files, Limit, Need, OneBoot, Tree, choose, limit, set, trial};
+use boot::{
+    BootError, Edit, Edited, EveryBoot, Files, Limit, Need, OneBoot, Tree, choose, limit, set, trial,
+};
 use root::Root;
 use std::path::Path;
 
@@ -49,7 +51,8 @@ fn refused(name: &str, changes: &[(&str, &str, &str)]) -> BootError {
     let tree = Edited::new(&files, &edits);
     let loader = choose(&tree, None, &[]).unwrap().loader;
     let words = vec!["nohz_full=2-3".to_owned()];
-    let error = set(&tree, loader, None, &words, &most(), Need::Nothing).unwrap_err();
+    let wanted = EveryBoot::new(&words, Need::Nothing);
+    let error = set(&tree, loader, None, wanted, &most()).unwrap_err();
     let wanted = OneBoot { words, kernel: None };
     assert!(trial(&tree, loader, &wanted, &most()).is_err());
     error
@@ -208,7 +211,8 @@ fn our_words_that_wait_for_a_boot_are_no_disagreement() {
     let files = Files::of(&root);
     let loader = choose(&files, None, &[]).unwrap().loader;
     let words = ["isolcpus=2-3".to_owned()];
-    let work = set(&files, loader, None, &words, &most(), Need::Nothing).unwrap();
+    let wanted = EveryBoot::new(&words, Need::Nothing);
+    let work = set(&files, loader, None, wanted, &most()).unwrap();
     let cfg = String::from_utf8(files.bytes(CFG).unwrap()).unwrap();
     let mut edits = work.edits.clone();
     let generated = cfg.replace("ro quiet", "ro quiet isolcpus=2-3");
@@ -217,7 +221,8 @@ fn our_words_that_wait_for_a_boot_are_no_disagreement() {
     assert!(loader.all_remarks(&after, &words).is_empty());
     assert_eq!(loader.all_remarks(&after, &[]).len(), 1);
     let other = ["isolcpus=1".to_owned()];
-    let again = set(&after, loader, work.ours.as_ref(), &other, &most(), Need::Nothing);
+    let wanted = EveryBoot::new(&other, Need::Nothing);
+    let again = set(&after, loader, work.ours.as_ref(), wanted, &most());
     assert!(again.is_ok(), "{again:?}");
 }
 
@@ -236,7 +241,8 @@ fn every_line_of_etc_kernel_cmdline_counts_as_its_reader_takes_it() {
         let of_file = lines.iter().find(|line| line.slots[0].path == path).unwrap();
         let line = of_file.text(&tree).unwrap();
         let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
-        let work = set(&tree, loader, None, &words, &most(), Need::Nothing).unwrap();
+        let wanted = EveryBoot::new(&words, Need::Nothing);
+        let work = set(&tree, loader, None, wanted, &most()).unwrap();
         let edit = work.edits.iter().find(|edit| edit.path == path).unwrap();
         let remarks = loader.all_remarks(&tree, &[]);
         (line, edit.after.clone().unwrap(), remarks)

@@ -1,7 +1,7 @@
 //! Boot trees of loaders whose files are shown and not edited (`fixtures/boot-shown`): found by their evidence, refused with the
 //! line as it should become.
 
-use boot::{BootError, Files, Limit, Need, OneBoot, choose, find, limit, set, trial};
+use boot::{BootError, EveryBoot, Files, Limit, Need, OneBoot, choose, find, limit, set, trial};
 use root::Root;
 use std::path::Path;
 
@@ -66,7 +66,14 @@ fn loaders_that_are_shown_are_found_by_evidence_and_refuse_with_the_exact_line()
             kernel: None,
         };
         let refused = [
-            set(&files, found.loader, None, &words(), &limit, Need::Nothing).unwrap_err(),
+            set(
+                &files,
+                found.loader,
+                None,
+                EveryBoot::new(&words(), Need::Nothing),
+                &limit,
+            )
+            .unwrap_err(),
             trial(&files, found.loader, &wanted, &limit).unwrap_err(),
         ];
         for error in refused {

@@ -1,7 +1,9 @@
 //! Entries for one boot of a named kernel: which of a loader's entries is taken, what is said where none is, and that GRUB's
 //! script, really run, prints the one that was meant.
 
-use boot::{BootError, Chosen, Edit, Edited, Files, MARK, OneBoot, Tree, Work, choose, limit, trial};
+use boot::{
+    BootError, Chosen, Edit, Edited, Files, MARK, OneBoot, Tree, TrialError, Work, choose, limit, trial,
+};
 use root::Root;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -157,7 +159,10 @@ fn a_kernel_that_no_entry_starts_is_refused_with_those_that_are() {
     ] {
         let root = open(name);
         let error = tried(&Files::of(&root), kernel).unwrap_err();
-        assert!(matches!(error, BootError::NoKernel { .. }), "{name}: {error}");
+        assert!(
+            matches!(error, BootError::Trial(TrialError::NoKernel { .. })),
+            "{name}: {error}"
+        );
         assert!(
             error
                 .to_string()
@@ -172,7 +177,10 @@ fn a_loader_with_one_kernel_says_so() {
     for name in ["raspberry-pi-os-12", "ubuntu-25.10-raspberry-pi"] {
         let root = open(name);
         let error = tried(&Files::of(&root), "6.1.0-30-amd64").unwrap_err();
-        assert!(matches!(error, BootError::OneKernel { .. }), "{name}: {error}");
+        assert!(
+            matches!(error, BootError::Trial(TrialError::OneKernel { .. })),
+            "{name}: {error}"
+        );
     }
     for name in [
         "arch-uki",
@@ -182,7 +190,10 @@ fn a_loader_with_one_kernel_says_so() {
     ] {
         let root = open(name);
         let error = tried(&Files::of(&root), "6.1.0-30-amd64").unwrap_err();
-        assert!(matches!(error, BootError::NoTrial { .. }), "{name}: {error}");
+        assert!(
+            matches!(error, BootError::Trial(TrialError::NoTrial { .. })),
+            "{name}: {error}"
+        );
     }
 }
 
@@ -238,6 +249,9 @@ fn entry_files_are_copied_from_that_of_the_named_kernel() {
         let rescue = more[0].after.clone().unwrap().replace("root=", "single root=");
         let rescue = [Edit::new(&more[0].path, None, Some(rescue))];
         let error = tried(&Edited::new(&files, &rescue), kernel).unwrap_err();
-        assert!(matches!(error, BootError::NoKernel { .. }), "{tree}: {error}");
+        assert!(
+            matches!(error, BootError::Trial(TrialError::NoKernel { .. })),
+            "{tree}: {error}"
+        );
     }
 }

@@ -2,8 +2,8 @@
 //! nothing; `clear` gives every byte back. `QUIETCORE_BLESS=1` writes the diffs anew, to be reviewed.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, Files, Found, Keeper, LOADERS, Limit, Need, OneBoot, Ours, Run, Tree,
-    choose, clear, diff, find, has_words, limit, set, trial,
+    BootError, Chosen, Edit, Edited, EveryBoot, Files, Found, Keeper, LOADERS, Limit, Need, OneBoot, Ours,
+    Run, Tree, choose, clear, diff, find, has_words, limit, set, trial,
 };
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,8 @@ fn with_set(
     words: &[String],
     limit: &Limit,
 ) -> (Vec<Edit>, Option<Ours>, Vec<Run>) {
-    let work = set(tree, found.loader, ours, words, limit, Need::Nothing).unwrap();
+    let wanted = EveryBoot::new(words, Need::Nothing);
+    let work = set(tree, found.loader, ours, wanted, limit).unwrap();
     (work.edits, work.ours, work.runs)
 }
 
@@ -116,7 +117,14 @@ fn set_is_as_reviewed_a_second_time_is_nothing_and_clear_gives_every_byte_back()
             }
             assert_eq!(text.matches("isolcpus=").count(), 1, "{name}: {text}");
         }
-        let again = set(&after, found.loader, Some(&ours), &words(), &limit, Need::Nothing).unwrap();
+        let again = set(
+            &after,
+            found.loader,
+            Some(&ours),
+            EveryBoot::new(&words(), Need::Nothing),
+            &limit,
+        )
+        .unwrap();
         assert_eq!(
             (again.edits.len(), again.runs.len()),
             (0, 0),
@@ -193,7 +201,8 @@ fn a_line_that_is_too_long_is_refused_before_anything_is_written() {
         let (files, limit) = (Files::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
         let long = vec![format!("isolcpus={}", "1,".repeat(limit.most / 2))];
-        let error = set(&files, found.loader, None, &long, &limit, Need::Nothing).unwrap_err();
+        let wanted = EveryBoot::new(&long, Need::Nothing);
+        let error = set(&files, found.loader, None, wanted, &limit).unwrap_err();
         assert!(matches!(error, BootError::TooLong { .. }), "{name}: {error}");
     }
 }
@@ -305,9 +314,8 @@ fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
         &after,
         found.loader,
         ours.as_ref(),
-        &words(),
+        EveryBoot::new(&words(), Need::Fallback),
         &limit,
-        Need::Fallback,
     )
     .unwrap();
     assert!(again.is_nothing(), "{again:?}");
@@ -356,9 +364,8 @@ fn words_are_cleared_from_files_that_are_not_computed_any_more() {
         &tree,
         found.loader,
         ours.as_ref(),
-        &words(),
+        EveryBoot::new(&words(), Need::Fallback),
         &limit,
-        Need::Fallback,
     )
     .unwrap_err();
     assert!(matches!(error, BootError::NotComputed { .. }), "{error}");
@@ -379,15 +386,8 @@ fn an_entry_that_stays_holds_the_line_written_out() {
     let tree = Edited::new(&files, &changed);
     let found = choose(&tree, None, &[]).unwrap();
     let wanted = ["nohz_full=2-3".to_owned()];
-    let work = set(
-        &tree,
-        found.loader,
-        None,
-        &wanted,
-        &limit_of(&root),
-        Need::Fallback,
-    )
-    .unwrap();
+    let wanted = EveryBoot::new(&wanted, Need::Fallback);
+    let work = set(&tree, found.loader, None, wanted, &limit_of(&root)).unwrap();
     let made = work
         .edits
         .iter()

@@ -114,27 +114,10 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
             )
         }
         Action::MakePartition { path, words } => {
-            // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
-            // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
-            let is_absent = now.is_none();
-            let now = now.unwrap_or("absent");
-            if words.first().is_some_and(|word| word == now) || is_fallback(case, change, now) {
-                return None;
-            }
-            let message = match now.split_once("invalid") {
-                Some((_, reason)) => format!(
-                    "the kernel made the partition invalid{reason}: its CPUs are shared with the rest"
-                ),
-                None => {
-                    format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest")
-                }
-            };
-            let found = CheckFinding::new(Level::Error, "partition-invalid", path, message);
-            let found = match is_absent {
-                true => found.fix(case.remedy()),
-                false => mendable(case, change, found),
-            };
-            Some(found.seen(format!("{path}: {now}")))
+            let is_right =
+                |now: &str| words.first().is_some_and(|word| word == now) || is_fallback(case, change, now);
+            let is_valid = now.is_some_and(is_right);
+            (!is_valid).then(|| not_a_partition(case, change, path))
         }
         Action::MakeSet { path } | Action::StartSlice { path, .. } => {
             let is_absent = matches!(case.values.get(path), Some(None));
@@ -149,6 +132,26 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
         }
         _ => None,
     }
+}
+
+/// The kind of a partition that is not as planned.
+fn not_a_partition(case: &Case, change: &Change, path: &str) -> CheckFinding {
+    let read = case.now(change);
+    let now = read.unwrap_or("absent");
+    let message = match now.split_once("invalid") {
+        Some((_, reason)) => {
+            format!("the kernel made the partition invalid{reason}: its CPUs are shared with the rest")
+        }
+        None => format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest"),
+    };
+    let found = CheckFinding::new(Level::Error, "partition-invalid", path, message);
+    // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
+    // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
+    let found = match read {
+        None => found.fix(case.remedy()),
+        Some(_) => mendable(case, change, found),
+    };
+    found.seen(format!("{path}: {now}"))
 }
 
 fn is_v1(machine: &Machine) -> bool {

@@ -1,6 +1,6 @@
 //! `guard` (internal): the detached process that undoes everything when its parent dies or the time is up.
 
-use apply::guard::{Watch, stand};
+use apply::guard::{GuardTask, Watch, stand};
 use apply::{ApplyError, Host};
 use machine::CpuSet;
 use root::{Failure, Status};
@@ -43,9 +43,11 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
     stand(
         &Host::new(session.writable()?.clone()),
         &*state,
-        &args.token,
-        &housekeeping,
-        watch,
+        GuardTask {
+            token: &args.token,
+            housekeeping: &housekeeping,
+            watch,
+        },
         &mut lock,
     )?;
     Ok(Status::Done)

@@ -3,7 +3,7 @@
 mod traces;
 
 use apply::installed::{Placed, Removed};
-use apply::{ApplyError, Force, Undone, Which};
+use apply::{ApplyError, Force, UndoRequest, Undone, Which};
 use experiment::reboots;
 use machine::CpuSet;
 use plan::Intent;
@@ -137,7 +137,9 @@ fn undo(session: &Session, changing: &ChangeLock, which: Which, force: Force) ->
     }
     let boot_id = session.boot_id();
     let state = changing.state();
-    let mut undone = apply::undo(&changing.host, state, boot_id.as_deref(), which, force, "undo")?;
+    let why = "undo";
+    let request = UndoRequest { which, force, why };
+    let mut undone = apply::undo(&changing.host, state, boot_id.as_deref(), request)?;
     undone.drift.append(&mut drift);
     Ok(undone)
 }

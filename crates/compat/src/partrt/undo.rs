@@ -2,7 +2,7 @@
 //! the file that its `create` had saved in /tmp. That file is accepted, but its content is not used.
 
 use super::{Failed, Found, Names, detail, getopts, wrong};
-use apply::{Force, Undone, Which};
+use apply::{Force, UndoRequest, Undone, Which};
 use session::Session;
 use std::path::Path;
 use terminal::Screen;
@@ -71,9 +71,11 @@ fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
         &changing.host,
         changing.state(),
         boot_id.as_deref(),
-        Which::Named(name),
-        Force::No,
-        "partrt undo",
+        UndoRequest {
+            which: Which::Named(name),
+            force: Force::No,
+            why: "partrt undo",
+        },
     ) {
         Ok(undone) if undone.was_in_force => Ok(Some(undone)),
         Ok(_) | Err(apply::ApplyError::NoPartition { .. }) => Ok(None),

@@ -2,7 +2,7 @@
 
 use super::collection::Collection;
 use crate::conditions::{self, Idle, Scene};
-use crate::finish::Closing;
+use crate::finish::{Closing, ThreadRecord};
 use crate::result::Moment;
 use crate::{
     Broke, Environment, GAPS_KEPT, Measurement, Note, SCHEMA, ThreadResult, findings, finish, labels,
@@ -42,7 +42,14 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
             continue;
         };
         let limits = limits(collection.root, lane.cpu, &request.environment);
-        let (result, thread_notes) = finish::thread(job, place, lane, track, accumulator, &closing, &limits);
+        let record = ThreadRecord {
+            job,
+            place,
+            lane,
+            track,
+            samples: accumulator,
+        };
+        let (result, thread_notes) = finish::thread(&record, &closing, &limits);
         notes.extend(thread_notes);
         threads.push(result);
     }

@@ -34,6 +34,16 @@ const STOP_PATIENCE_NS: u64 = 4_000_000_000;
 /// A sampler that sleeps longer than this is killed at once when it has to stop: nothing is lost.
 const LONG_SLEEP_NS: u64 = 500_000_000;
 
+/// When a run ends, on the monotonic clock.
+struct Ending {
+    /// The end of the longest window.
+    planned_ns: u64,
+    /// The samplers are killed then.
+    deadline_ns: u64,
+    /// Whether the samplers have to stop before the planned end.
+    is_early: bool,
+}
+
 impl<'a> Collection<'a> {
     fn control(&self) -> &'a Control {
         self.job.shared.control()
@@ -96,37 +106,28 @@ impl<'a> Collection<'a> {
 
     /// Opens the gate and drains the rings until all samplers are done, or can no longer finish.
     pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
-        let control = self.control();
         if self.stopped() {
             self.stopped_after_ns = Some(0);
             child.kill();
             return;
         }
-        self.started_at = clock::wall_time();
-        self.pairs = self
-            .job
-            .lanes
-            .iter()
-            .map(|lane| self.job.source(lane).pair())
-            .collect();
-        self.choose_start();
-        sampler::open(control, gate::GO);
-        let mut deadline = self
-            .start_ns
-            .saturating_add(self.job.length_ns())
-            .saturating_add(PATIENCE_NS);
-        let planned_end = self.start_ns.saturating_add(self.job.length_ns());
-        let mut told_to_stop = false;
+        self.open_gate();
+        let planned_ns = self.start_ns.saturating_add(self.job.length_ns());
+        let mut ending = Ending {
+            planned_ns,
+            deadline_ns: planned_ns.saturating_add(PATIENCE_NS),
+            is_early: false,
+        };
         let mut schedule = Schedule::starting(self.start_ns);
         loop {
-            self.read_counters(planned_end);
+            self.read_counters(planned_ns);
             let all_done = self.all_done();
             let ended = child.ended().map(str::to_owned);
             self.drain();
             let now = clock::monotonic_ns();
             self.clocks.look(now.saturating_sub(self.start_ns));
             if all_done {
-                self.complete = !told_to_stop && !self.is_hit();
+                self.complete = !ending.is_early && !self.is_hit();
                 break;
             }
             if let Some(how) = ended {
@@ -134,49 +135,65 @@ impl<'a> Collection<'a> {
                     .push(findings::about_death(&how, self.request.system_calls));
                 break;
             }
-            if self.stopped() && !told_to_stop {
-                told_to_stop = true;
-                self.stopped_after_ns = Some(now.saturating_sub(self.start_ns));
-                self.counters.end(self.root, &self.tids());
-                control.stop.0.store(1, Ordering::Relaxed);
-                deadline = deadline.min(now.saturating_add(self.stop_patience()));
-            }
-            if let Some(note) = self.offline().filter(|_| !told_to_stop) {
-                self.notes.push(note);
-                told_to_stop = true;
-                control.stop.0.store(1, Ordering::Relaxed);
-                deadline = deadline.min(now.saturating_add(self.stop_patience()));
-            }
-            if now > deadline {
-                if !told_to_stop {
+            self.end_early(&mut ending, now);
+            if now > ending.deadline_ns {
+                if !ending.is_early {
                     self.notes.push(findings::about_overdue());
                 }
                 child.kill();
                 break;
             }
-            let phase = if told_to_stop {
-                Phase::Ending
-            } else {
-                Phase::Sampling
+            let phase = match ending.is_early {
+                true => Phase::Ending,
+                false => Phase::Sampling,
             };
             progress(&self.progress(child.pid(), phase));
-            if !told_to_stop && !self.counters.has_ended() && schedule.due(now) {
+            if !ending.is_early && !self.counters.has_ended() && schedule.due(now) {
                 self.keep();
                 schedule.kept(now, clock::monotonic_ns());
             }
-            let next = if now < planned_end.saturating_sub(COUNTERS_NS) {
-                planned_end - COUNTERS_NS
-            } else {
-                planned_end + 500_000
-            };
-            let pause = if told_to_stop || !self.counters.has_begun() {
-                2_000_000
-            } else {
-                next.saturating_sub(now).clamp(2_000_000, DRAIN_NS)
-            };
-            std::thread::sleep(Duration::from_nanos(pause));
+            std::thread::sleep(self.pause(&ending, now));
         }
         progress(&self.progress(child.pid(), Phase::Ending));
+    }
+
+    fn open_gate(&mut self) {
+        self.started_at = clock::wall_time();
+        let lanes = self.job.lanes.iter();
+        self.pairs = lanes.map(|lane| self.job.source(lane).pair()).collect();
+        self.choose_start();
+        sampler::open(self.control(), gate::GO);
+    }
+
+    /// Stops the samplers before their planned end on request, and when a measured CPU went offline.
+    fn end_early(&mut self, ending: &mut Ending, now: u64) {
+        if ending.is_early {
+            return;
+        }
+        if self.stopped() {
+            self.stopped_after_ns = Some(now.saturating_sub(self.start_ns));
+            self.counters.end(self.root, &self.tids());
+        } else if let Some(note) = self.offline() {
+            self.notes.push(note);
+        } else {
+            return;
+        }
+        ending.is_early = true;
+        self.control().stop.0.store(1, Ordering::Relaxed);
+        ending.deadline_ns = ending.deadline_ns.min(now.saturating_add(self.stop_patience()));
+    }
+
+    /// Time until the rings are drained again: shorter than usual near the start and the end.
+    fn pause(&self, ending: &Ending, now: u64) -> Duration {
+        let last_reading = ending.planned_ns.saturating_sub(COUNTERS_NS);
+        let next = match now < last_reading {
+            true => last_reading,
+            false => ending.planned_ns + 500_000,
+        };
+        Duration::from_nanos(match ending.is_early || !self.counters.has_begun() {
+            true => 2_000_000,
+            false => next.saturating_sub(now).clamp(2_000_000, DRAIN_NS),
+        })
     }
 
     /// Chooses the common start of all windows, on the samplers' clock and on the collector's.

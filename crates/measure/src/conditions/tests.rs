@@ -44,7 +44,7 @@ const GOOD: &[(&str, &str)] = &[
 struct Run {
     kind: Kind,
     idle: Idle,
-    loads: Vec<(u32, f64)>,
+    loads: &'static [(u32, f64)],
     waited_ns: Option<u64>,
     steal_ns: Option<u64>,
     own_ns: u64,
@@ -54,7 +54,7 @@ struct Run {
 const QUIET: Run = Run {
     kind: Kind::Latency,
     idle: Idle::Allowed,
-    loads: Vec::new(),
+    loads: &[],
     waited_ns: Some(15_000_000),
     steal_ns: Some(0),
     own_ns: 10_000_000,
@@ -107,13 +107,13 @@ const NONE: [&str; 0] = [];
 #[test]
 fn a_good_machine_has_none() {
     let run = Run {
-        loads: vec![(0, 100.0), (1, 100.0), (2, 4.0), (3, 0.5)],
+        loads: &[(0, 100.0), (1, 100.0), (2, 4.0), (3, 0.5)],
         ..QUIET
     };
     assert_eq!(conditions(&[], &run), NONE);
     let run = Run {
         kind: Kind::Noise,
-        loads: vec![(2, 100.0)],
+        loads: &[(2, 100.0)],
         ..QUIET
     };
     assert_eq!(conditions(&[], &run), NONE);
@@ -139,84 +139,95 @@ fn what_is_unknown_is_no_condition() {
     assert_eq!(notes(&scene), []);
 }
 
+const GUEST: &str = "processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu hypervisor\n\n";
+
+/// Each condition, a file that makes the difference, and the run.
+const CASES: &[(&str, (&str, &str), Run)] = &[
+    (
+        "cpu_not_isolated",
+        ("sys/devices/system/cpu/isolated", "3\n"),
+        QUIET,
+    ),
+    ("under_hypervisor", ("proc/cpuinfo", GUEST), QUIET),
+    (
+        "steal",
+        ("proc/x", ""),
+        Run {
+            steal_ns: Some(10_000_000),
+            ..QUIET
+        },
+    ),
+    (
+        "cpu_shared",
+        ("proc/x", ""),
+        Run {
+            kind: Kind::Noise,
+            waited_ns: Some(40_000_000),
+            ..QUIET
+        },
+    ),
+    (
+        "cpu_shared",
+        ("proc/x", ""),
+        Run {
+            loads: &[(2, 60.0)],
+            ..QUIET
+        },
+    ),
+    (
+        "sibling_busy",
+        ("proc/x", ""),
+        Run {
+            loads: &[(3, 5.0)],
+            ..QUIET
+        },
+    ),
+    (
+        "governor_not_performance",
+        (
+            "sys/devices/system/cpu/cpu2/cpufreq/scaling_governor",
+            "powersave\n",
+        ),
+        QUIET,
+    ),
+    (
+        "deep_idle_states",
+        ("sys/devices/system/cpu/cpu2/cpuidle/state2/disable", "0\n"),
+        QUIET,
+    ),
+    (
+        "thermal_throttling",
+        ("proc/x", ""),
+        Run {
+            throttled: Some(1),
+            ..QUIET
+        },
+    ),
+    (
+        "tracing_on",
+        ("sys/kernel/tracing/current_tracer", "function\n"),
+        QUIET,
+    ),
+    ("tracing_on", ("sys/kernel/tracing/events/enable", "X\n"), QUIET),
+    (
+        "tracing_on",
+        ("sys/kernel/tracing/instances/quiet/tracing_on", "1\n"),
+        QUIET,
+    ),
+    (
+        "debug_kernel",
+        ("boot/config-6.12.1", "CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\n"),
+        QUIET,
+    ),
+    ("debug_kernel", ("proc/lockdep", ""), QUIET),
+];
+
 #[test]
 fn each_is_seen_where_it_is() {
-    let noise = |run: Run| Run {
-        kind: Kind::Noise,
-        ..run
-    };
-    let cpu = "sys/devices/system/cpu";
-    let idle = format!("{cpu}/cpu2/cpuidle/state2/disable");
-    let governor = format!("{cpu}/cpu2/cpufreq/scaling_governor");
-    let isolated = format!("{cpu}/isolated");
-    let guest = "processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu hypervisor\n\n";
-    let cases: &[(&str, (&str, &str), Run)] = &[
-        ("cpu_not_isolated", (&isolated, "3\n"), QUIET),
-        ("under_hypervisor", ("proc/cpuinfo", guest), QUIET),
-        (
-            "steal",
-            ("proc/x", ""),
-            Run {
-                steal_ns: Some(10_000_000),
-                ..QUIET
-            },
-        ),
-        (
-            "cpu_shared",
-            ("proc/x", ""),
-            noise(Run {
-                waited_ns: Some(40_000_000),
-                ..QUIET
-            }),
-        ),
-        (
-            "cpu_shared",
-            ("proc/x", ""),
-            Run {
-                loads: vec![(2, 60.0)],
-                ..QUIET
-            },
-        ),
-        (
-            "sibling_busy",
-            ("proc/x", ""),
-            Run {
-                loads: vec![(3, 5.0)],
-                ..QUIET
-            },
-        ),
-        ("governor_not_performance", (&governor, "powersave\n"), QUIET),
-        ("deep_idle_states", (&idle, "0\n"), QUIET),
-        (
-            "thermal_throttling",
-            ("proc/x", ""),
-            Run {
-                throttled: Some(1),
-                ..QUIET
-            },
-        ),
-        (
-            "tracing_on",
-            ("sys/kernel/tracing/current_tracer", "function\n"),
-            QUIET,
-        ),
-        ("tracing_on", ("sys/kernel/tracing/events/enable", "X\n"), QUIET),
-        (
-            "tracing_on",
-            ("sys/kernel/tracing/instances/quiet/tracing_on", "1\n"),
-            QUIET,
-        ),
-        (
-            "debug_kernel",
-            ("boot/config-6.12.1", "CONFIG_KASAN=y\nCONFIG_PROVE_LOCKING=y\n"),
-            QUIET,
-        ),
-        ("debug_kernel", ("proc/lockdep", ""), QUIET),
-    ];
-    for (id, file, run) in cases {
+    for (id, file, run) in CASES {
         assert_eq!(conditions(&[*file], run), [*id], "{file:?}");
     }
-    let seen: std::collections::BTreeSet<&str> = cases.iter().map(|(id, _, _)| *id).collect();
+    let seen: std::collections::BTreeSet<&str> = CASES.iter().map(|(id, _, _)| *id).collect();
     assert_eq!(seen.len(), CONDITIONS.len(), "a condition that no case shows");
 }
 

@@ -1,29 +1,21 @@
 //! Builds the report about the counter that a thread has read.
 
-use super::{Closing, get, is_done};
-use crate::Lane;
+use super::{Closing, ThreadRecord, get, is_done};
 use crate::counter::invariance::invariant;
 use crate::counter::offset::Offset;
 use crate::counter::readable_in_user_space;
 use crate::counter::slope::slope;
 use crate::counter::{Pace, Pair, Source};
 use crate::counter_facts::Facts;
-use crate::sampler::Job;
 use crate::shared::Track;
 use crate::{Counter, CounterOffset, CounterRate};
 
 /// The counter of one thread, with the rate of its own run.
-pub(super) fn counter(
-    job: &Job<'_>,
-    lane: &Lane,
-    track: &Track,
-    pace: Pace,
-    place: usize,
-    closing: &Closing<'_>,
-) -> Counter {
-    let source = job.source(lane);
+pub(super) fn counter(record: &ThreadRecord<'_>, pace: Pace, closing: &Closing<'_>) -> Counter {
+    let track = record.track;
+    let source = record.job.source(record.lane);
     let facts = closing.facts;
-    let offset = facts.offsets.get(place).copied().flatten();
+    let offset = facts.offsets.get(record.place).copied().flatten();
     Counter {
         name: source.name().to_owned(),
         khz: (source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),

@@ -1,9 +1,9 @@
 //! Defines which CPUs a choice must never take: the lowest CPU, the boot CPU, CPUs that the user keeps, CPUs that are
 //! not near the device, the other kind of core, the last CPU of a node in use.
 
-use super::{Reason, Wish};
-use crate::Refusal;
-use machine::{CoreKind, CpuSet, Machine};
+use super::{Near, Reason, Wish};
+use crate::{CpuRefusal, Refusal};
+use machine::{CoreKind, CpuId, CpuSet, Machine, Topology};
 
 /// The CPUs left to choose from, with reasons.
 #[derive(Clone, Debug)]
@@ -68,44 +68,15 @@ impl Limits {
         lifted: Option<Limit>,
     ) -> Result<Limits, Refusal> {
         let topology = &machine.topology;
-        let online = &topology.online;
-        let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
-        if online.len() == 1 {
-            return Err(Refusal::TooSmall {
-                online: online.clone(),
-            });
-        }
-        let present = topology.present_cpus().or(online);
-        let missing = wish.keep.minus(&present);
-        if !missing.is_empty() {
-            return Err(Refusal::Missing {
-                cpus: missing,
-                present,
-            });
-        }
+        let lowest = checked_lowest(topology, wish)?;
+        let applies = |limit: Limit| lifted != Some(limit);
         let mut limits = Limits {
-            available: online.clone(),
+            available: topology.online.clone(),
             guarded: Vec::new(),
             reasons: Vec::new(),
         };
-        limits.never(
-            "lowest-cpu",
-            &[lowest].into_iter().collect(),
-            format!("never CPU {lowest}, the lowest that is online"),
-            "the kernel puts time keeping, hotplug and every cpumask_first(cpu_online_mask) user there",
-        );
-        if let Some(boot) = topology
-            .boot_cpu
-            .filter(|&boot| boot != lowest && online.contains(boot))
-        {
-            limits.never(
-                "boot-cpu",
-                &[boot].into_iter().collect(),
-                format!("never CPU {boot}, on which the kernel booted"),
-                "it cannot be a nohz_full CPU, and suspend and reboot return to it",
-            );
-        }
-        if !wish.keep.is_empty() && lifted != Some(Limit::Keep) {
+        limits.never_lowest_or_boot(topology, lowest);
+        if !wish.keep.is_empty() && applies(Limit::Keep) {
             let text = format!("never CPU {}", wish.keep);
             limits.never("keep", &wish.keep, text, "--keep leaves it to housekeeping");
         }
@@ -117,29 +88,54 @@ impl Limits {
                 because: "an offline CPU can run nothing".to_owned(),
             });
         }
-        if let Some(near) = wish.near.as_ref().filter(|_| lifted != Some(Limit::Near)) {
-            let text = format!(
-                "only CPU {}, near {} ({})",
-                near.cpus.and(online),
-                near.device,
-                near.what
-            );
-            let because = "memory and registers of a device are slower to reach from another node";
-            limits.never("near", &online.minus(&near.cpus), text, because);
+        if let Some(near) = wish.near.as_ref().filter(|_| applies(Limit::Near)) {
+            limits.only_near(&topology.online, near);
         }
-        if let Some(kind) = kind.filter(|_| lifted != Some(Limit::Kind)) {
-            let other = |cpu: &&machine::Cpu| cpu.online && cpu.kind != Some(kind);
-            let others: CpuSet = topology.cpus.iter().filter(other).map(|cpu| cpu.id).collect();
-            let word = super::kind_word(kind);
-            let text = format!("only {word} cores");
-            let because = "two kinds in one partition run the same work at two speeds; it is the fast kind that is \
-                           taken unless it is too small or --kind efficiency asks for the other";
-            limits.never("one-kind", &others, text, because);
+        if let Some(kind) = kind.filter(|_| applies(Limit::Kind)) {
+            limits.only_kind(topology, kind);
         }
-        if lifted != Some(Limit::Nodes) {
+        if applies(Limit::Nodes) {
             limits.guard_nodes(machine, wish);
         }
         Ok(limits)
+    }
+
+    fn never_lowest_or_boot(&mut self, topology: &Topology, lowest: CpuId) {
+        self.never(
+            "lowest-cpu",
+            &[lowest].into_iter().collect(),
+            format!("never CPU {lowest}, the lowest that is online"),
+            "the kernel puts time keeping, hotplug and every cpumask_first(cpu_online_mask) user there",
+        );
+        let is_other = |boot: &CpuId| *boot != lowest && topology.online.contains(*boot);
+        if let Some(boot) = topology.boot_cpu.filter(is_other) {
+            self.never(
+                "boot-cpu",
+                &[boot].into_iter().collect(),
+                format!("never CPU {boot}, on which the kernel booted"),
+                "it cannot be a nohz_full CPU, and suspend and reboot return to it",
+            );
+        }
+    }
+
+    fn only_near(&mut self, online: &CpuSet, near: &Near) {
+        let text = format!(
+            "only CPU {}, near {} ({})",
+            near.cpus.and(online),
+            near.device,
+            near.what
+        );
+        let because = "memory and registers of a device are slower to reach from another node";
+        self.never("near", &online.minus(&near.cpus), text, because);
+    }
+
+    fn only_kind(&mut self, topology: &Topology, kind: CoreKind) {
+        let other = |cpu: &&machine::Cpu| cpu.online && cpu.kind != Some(kind);
+        let others: CpuSet = topology.cpus.iter().filter(other).map(|cpu| cpu.id).collect();
+        let text = format!("only {} cores", super::kind_word(kind));
+        let because = "two kinds in one partition run the same work at two speeds; it is the fast kind that is \
+                       taken unless it is too small or --kind efficiency asks for the other";
+        self.never("one-kind", &others, text, because);
     }
 
     fn never(&mut self, rule: &str, cpus: &CpuSet, message: String, because: &str) {
@@ -159,13 +155,29 @@ impl Limits {
             .map(|node| node.id)
             .collect();
         if nodes.len() > 1 && !self.guarded.is_empty() {
-            let ids: CpuSet = self.guarded.iter().map(|&id| machine::CpuId(id)).collect();
+            let ids: CpuSet = self.guarded.iter().map(|&id| CpuId(id)).collect();
             self.reasons.push(Reason {
                 rule: "node-housekeeping".to_owned(),
                 message: format!("node {ids} keeps at least one housekeeping CPU"),
                 because: "its memory, devices and tasks need one near them (kswapd, interrupts)".to_owned(),
             });
         }
+    }
+}
+
+/// The lowest online CPU of a machine that can give CPUs away and has those to keep.
+fn checked_lowest(topology: &Topology, wish: &Wish) -> Result<CpuId, Refusal> {
+    let online = &topology.online;
+    let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
+    if online.len() == 1 {
+        let online = online.clone();
+        return Err(Refusal::TooSmall { online });
+    }
+    let present = topology.present_cpus().or(online);
+    let cpus = wish.keep.minus(&present);
+    match cpus.is_empty() {
+        true => Ok(lowest),
+        false => Err(CpuRefusal::Missing { cpus, present }.into()),
     }
 }
 

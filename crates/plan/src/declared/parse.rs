@@ -1,7 +1,7 @@
 //! Parses declarations. Every error gives its line.
 
 use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
-use crate::{Intent, PartitionName, Profile, Refusal, Shape};
+use crate::{Intent, KnobRefusal, PartitionName, Profile, Refusal, Shape};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -127,7 +127,7 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
     }
     for pattern in &table.irq_here {
         if template.without.contains("irq_affinity") {
-            let twice = Refusal::KnobTwice { knob: "irq_affinity" };
+            let twice = Refusal::from(KnobRefusal::Twice { knob: "irq_affinity" });
             return Err(refused(text, pattern, &twice));
         }
         if pattern.get_ref().is_empty() {
@@ -274,7 +274,7 @@ fn refused(text: &str, value: &Spanned<String>, refusal: &Refusal) -> Declaratio
     let what = lines.next().unwrap_or_default().to_owned();
     let why = lines.next().unwrap_or_default();
     let next = match refusal {
-        Refusal::Name { .. } | Refusal::KnobTwice { .. } => why.to_owned(),
+        Refusal::Name { .. } | Refusal::Knob(KnobRefusal::Twice { .. }) => why.to_owned(),
         _ => format!("{why}; {}", lines.collect::<Vec<_>>().join("; ")),
     };
     DeclarationError::new(line_of(text, &value.span()), what, next)

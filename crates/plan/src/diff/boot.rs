@@ -5,6 +5,9 @@ use crate::Level;
 use machine::{Cmdline, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The options of a kernel's configuration.
+type Config = BTreeMap<String, String>;
+
 /// Parameters that isolate: losing one means losing isolation.
 const ISOLATING: [&str; 6] = [
     "isolcpus",
@@ -44,6 +47,17 @@ pub(super) fn compare(pair: &mut Pair) {
             "the machine restarted in between",
         );
     }
+    texts(pair, old, new);
+    if let (Some(old), Some(new)) = (&old.cmdline, &new.cmdline) {
+        boot_line(pair, old, new);
+    }
+    if let (Some(old), Some(new)) = (&old.config, &new.config) {
+        configuration(pair, old, new);
+    }
+}
+
+/// Facts about the kernel that are one text each.
+fn texts(pair: &mut Pair, old: &Kernel, new: &Kernel) {
     let texts = [
         (
             "kernel-release",
@@ -87,24 +101,16 @@ pub(super) fn compare(pair: &mut Pair) {
             );
         }
     }
-    if let (Some(old), Some(new)) = (&old.cmdline, &new.cmdline) {
-        boot_line(pair, old, new);
-    }
-    if let (Some(old), Some(new)) = (&old.config, &new.config) {
-        for option in OPTIONS {
-            let value =
-                |config: &BTreeMap<String, String>| config.get(option).cloned().unwrap_or("n".to_owned());
-            let (old, new) = (value(old), value(new));
-            if old != new {
-                let message = format!("kernel configuration: {option}={old} -> {option}={new}");
-                pair.add(
-                    "kernel-config",
-                    Level::Warning,
-                    option,
-                    Step::new(&old, &new),
-                    message,
-                );
-            }
+}
+
+fn configuration(pair: &mut Pair, old: &Config, new: &Config) {
+    for option in OPTIONS {
+        let value = |config: &Config| config.get(option).cloned().unwrap_or("n".to_owned());
+        let (old, new) = (value(old), value(new));
+        if old != new {
+            let message = format!("kernel configuration: {option}={old} -> {option}={new}");
+            let step = Step::new(&old, &new);
+            pair.add("kernel-config", Level::Warning, option, step, message);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Adds a knob by its name, or leaves out one of the profile.
 
 use super::find;
-use crate::{Intent, Refusal};
+use crate::{Intent, KnobRefusal, Refusal};
 
 impl Intent {
     /// Adds a knob by name, as `KNOB` or `KNOB=VALUE`.
@@ -20,7 +20,7 @@ impl Intent {
         let before = self.with.insert(knob.name.to_owned(), value.clone());
         let is_other = before.is_some_and(|before| before != value);
         if is_other || self.without.contains(knob.name) {
-            return Err(Refusal::KnobTwice { knob: knob.name });
+            return Err(KnobRefusal::Twice { knob: knob.name }.into());
         }
         Ok(())
     }
@@ -32,13 +32,11 @@ impl Intent {
     pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
         let knob = find(name)?;
         if !knob.needed.is_empty() {
-            return Err(Refusal::KnobNeeded {
-                knob: knob.name,
-                why: knob.needed,
-            });
+            let (knob, why) = (knob.name, knob.needed);
+            return Err(KnobRefusal::Needed { knob, why }.into());
         }
         if self.with.contains_key(knob.name) {
-            return Err(Refusal::KnobTwice { knob: knob.name });
+            return Err(KnobRefusal::Twice { knob: knob.name }.into());
         }
         self.without.insert(knob.name.to_owned());
         Ok(())

@@ -5,10 +5,7 @@
 //! kernel knows only that. The v2 write succeeds even if the partition is invalid, so it is always read back.
 
 use super::{Knob, Presence, Taken, Takes};
-use crate::{
-    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo,
-    partition_path,
-};
+use crate::{Action, Change, Compare, Finding, Level, Plan, Profile, Scene, Undo, by_hand, partition_path};
 use machine::{Hierarchy, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -70,59 +67,51 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 }
 
 fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
-    let root = hierarchy.sets.iter().find(|set| set.name == "/");
-    let all_mems = root
-        .and_then(|set| set.mems.clone())
-        .unwrap_or_else(|| "0".to_owned());
-    let give = partition_path(hierarchy, scene.intent.name.as_str());
-    let file = |set: &str, name: &str| format!("{set}/{}{name}", hierarchy.prefix);
-    let inside = |set: &str, name: &str, value: String, compare, why: &str| {
-        write(file(set, name), None, value, compare, Undo::WithSet, why)
-    };
-
+    let root = hierarchy.set("/");
+    let all_mems = root.and_then(|set| set.mems.as_deref()).unwrap_or("0");
     if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
         && !widen_housekeeping(scene, hierarchy, &keep, plan)
     {
-        plan.changes.push(make_set(&keep, KEEPS));
+        let keep = NewSet::new(hierarchy, keep);
         let cpus = scene.housekeeping.to_string();
-        plan.changes
-            .push(inside(&keep, "cpus", cpus, Compare::List, HOUSEKEEPING));
         let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
-        plan.changes
-            .push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
-        let why = "housekeeping CPUs still share the load";
-        plan.changes.push(inside(
-            &keep,
-            "sched_load_balance",
-            "1".to_owned(),
-            Compare::Text,
-            why,
-        ));
+        let share = "housekeeping CPUs still share the load";
+        plan.changes.extend([
+            keep.make(KEEPS),
+            keep.write("cpus", &cpus, Compare::List, HOUSEKEEPING),
+            keep.write("mems", all_mems, Compare::List, why),
+            keep.write("sched_load_balance", "1", Compare::Text, share),
+        ]);
     }
-
-    plan.changes.push(make_set(&give, "the partition"));
-    let why = "the isolated CPUs";
-    plan.changes.push(inside(
-        &give,
-        "cpus",
-        scene.isolated().to_string(),
-        Compare::List,
-        why,
-    ));
-    let why = "memory near the isolated CPUs";
-    let mems = scene.local_nodes().unwrap_or(all_mems);
-    plan.changes.push(inside(&give, "mems", mems, Compare::List, why));
+    let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
+    let cpus = scene.isolated().to_string();
+    let mems = scene.local_nodes().unwrap_or_else(|| all_mems.to_owned());
     let (balance, why) = match scene.value_of(&KNOB) {
         "root" => ("1", "threads inside the partition share the load"),
         _ => ("0", "the scheduler builds no domain over the partition"),
     };
-    plan.changes.push(inside(
-        &give,
-        "sched_load_balance",
-        balance.to_owned(),
-        Compare::Text,
-        why,
-    ));
+    plan.changes.extend([
+        give.make(GIVES),
+        give.write("cpus", &cpus, Compare::List, ISOLATED),
+        give.write("mems", &mems, Compare::List, NEAR),
+        give.write("sched_load_balance", balance, Compare::Text, why),
+    ]);
+    if can_be_exclusive(scene, hierarchy, &give.path) {
+        let why = "no later cpuset may take these CPUs too";
+        plan.changes
+            .push(give.write("cpu_exclusive", "1", Compare::Text, why));
+    }
+    let before = root
+        .and_then(|set| set.sched_load_balance)
+        .map(|on| if on { "1" } else { "0" }.to_owned());
+    let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
+    let path = hierarchy.file("/", "sched_load_balance");
+    let stop = by_hand::write(&path, before, "0", Compare::Text, Undo::Restore);
+    plan.changes.push(of_knob(stop, why));
+}
+
+/// Whether the kernel accepts a v1 set with the isolated CPUs as exclusive: its parent is, and no sibling has one of them.
+fn can_be_exclusive(scene: &Scene, hierarchy: &Hierarchy, give: &str) -> bool {
     // The new set excludes others, not itself or its children.
     let own = give.strip_prefix(&hierarchy.mount).unwrap_or_default();
     let is_own = |set: &Partition| {
@@ -137,29 +126,15 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
                 .as_ref()
                 .is_some_and(|cpus| cpus.is_subset(scene.isolated()) && !cpus.is_empty())
     };
-    let exclusive_root = root.and_then(|set| set.cpu_exclusive).unwrap_or(false);
-    if exclusive_root && !hierarchy.sets.iter().any(overlap) {
-        let why = "no later cpuset may take these CPUs too";
-        plan.changes
-            .push(inside(&give, "cpu_exclusive", "1".to_owned(), Compare::Text, why));
-    }
-    let before = root
-        .and_then(|set| set.sched_load_balance)
-        .map(|on| if on { "1" } else { "0" }.to_owned());
-    let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
-    let path = file(&hierarchy.mount, "sched_load_balance");
-    plan.changes.push(write(
-        path,
-        before,
-        "0".to_owned(),
-        Compare::Text,
-        Undo::Restore,
-        why,
-    ));
+    let exclusive_root = hierarchy.set("/").and_then(|set| set.cpu_exclusive);
+    exclusive_root == Some(true) && !hierarchy.sets.iter().any(overlap)
 }
 
 const KEEPS: &str = "the cpuset that takes everything that is not isolated";
 const HOUSEKEEPING: &str = "the housekeeping CPUs";
+const GIVES: &str = "the partition";
+const ISOLATED: &str = "the isolated CPUs";
+const NEAR: &str = "memory near the isolated CPUs";
 
 /// If another partition has already created the set for everything else, its list is updated; `false` if none has.
 fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &mut Plan) -> bool {
@@ -167,14 +142,10 @@ fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &m
     let is_there = scene.is_ours(hierarchy, kept);
     if is_there {
         let before = hierarchy.set(kept).and_then(|set| set.cpus.as_ref());
-        plan.changes.push(write(
-            hierarchy.file(kept, "cpus"),
-            before.map(ToString::to_string),
-            scene.housekeeping.to_string(),
-            Compare::List,
-            Undo::Restore,
-            HOUSEKEEPING,
-        ));
+        let before = before.map(ToString::to_string);
+        let (path, cpus) = (hierarchy.file(kept, "cpus"), scene.housekeeping.to_string());
+        let widen = by_hand::write(&path, before, &cpus, Compare::List, Undo::Restore);
+        plan.changes.push(of_knob(widen, HOUSEKEEPING));
     }
     is_there
 }
@@ -185,64 +156,32 @@ fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &m
 const V2_DOES_HARM_BEFORE: (u32, u32) = (5, 12);
 
 fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
-    let kernel = &scene.machine.kernel;
-    if kernel
-        .version
-        .is_some_and(|version| version < V2_DOES_HARM_BEFORE)
-    {
-        let release = kernel.release.as_deref().unwrap_or("this release");
-        let message = format!(
-            "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
-        );
-        plan.findings.push(
-            Finding::new(Level::Error, "v2-does-harm", &hierarchy.mount, message).fix(
-                "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1",
-            ),
-        );
+    if let Some(harm) = harm_of_v2(scene, hierarchy) {
+        plan.findings.push(harm);
         return;
     }
-    let give = partition_path(hierarchy, scene.intent.name.as_str());
-    let file = |name: &str| format!("{give}/cpuset.{name}");
-    let why = "children of the root get cpuset files only then";
     let subtree = format!("{}/cgroup.subtree_control", hierarchy.mount);
-    plan.changes.push(write(
-        subtree,
-        None,
-        "+cpuset".to_owned(),
-        Compare::Word,
-        Undo::Restore,
-        why,
-    ));
+    let enable = by_hand::write(&subtree, None, "+cpuset", Compare::Word, Undo::Restore);
+    let why = "children of the root get cpuset files only then";
+    plan.changes.push(of_knob(enable, why));
     if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
         && !widen_housekeeping(scene, hierarchy, &keep, plan)
     {
-        plan.changes.push(make_set(&keep, KEEPS));
+        let keep = NewSet::new(hierarchy, keep);
         let cpus = scene.housekeeping.to_string();
-        let path = format!("{keep}/cpuset.cpus");
-        plan.changes.push(write(
-            path,
-            None,
-            cpus,
-            Compare::List,
-            Undo::WithSet,
-            HOUSEKEEPING,
-        ));
+        plan.changes.extend([
+            keep.make(KEEPS),
+            keep.write("cpus", &cpus, Compare::List, HOUSEKEEPING),
+        ]);
     }
-    plan.changes.push(make_set(&give, "the partition"));
-    let why = "the isolated CPUs";
-    let value = scene.isolated().to_string();
-    plan.changes.push(write(
-        file("cpus"),
-        None,
-        value,
-        Compare::List,
-        Undo::WithSet,
-        why,
-    ));
+    let give = NewSet::new(hierarchy, partition_path(hierarchy, scene.intent.name.as_str()));
+    let cpus = scene.isolated().to_string();
+    plan.changes.extend([
+        give.make(GIVES),
+        give.write("cpus", &cpus, Compare::List, ISOLATED),
+    ]);
     if let Some(mems) = scene.local_nodes() {
-        let why = "memory near the isolated CPUs";
-        plan.changes
-            .push(write(file("mems"), None, mems, Compare::List, Undo::WithSet, why));
+        plan.changes.push(give.write("mems", &mems, Compare::List, NEAR));
     }
     plan.changes
         .extend(super::task_placement::processes_into_housekeeping(
@@ -252,65 +191,71 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         "root" => &["root"],
         _ => &["isolated", "root"],
     };
-    plan.changes.push(Change {
-        id: change_id(&file("cpus.partition")),
-        target: file("cpus.partition"),
-        kind: ChangeKind::Runtime,
+    plan.changes
+        .push(make_partition(give.file("cpus.partition"), words));
+}
+
+fn harm_of_v2(scene: &Scene, hierarchy: &Hierarchy) -> Option<Finding> {
+    let kernel = &scene.machine.kernel;
+    kernel.version.filter(|&version| version < V2_DOES_HARM_BEFORE)?;
+    let release = kernel.release.as_deref().unwrap_or("this release");
+    let message = format!(
+        "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
+    );
+    let fix = "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1";
+    Some(Finding::new(Level::Error, "v2-does-harm", &hierarchy.mount, message).fix(fix))
+}
+
+/// Turns a v2 set into a partition: of the first of these kinds that the kernel knows.
+fn make_partition(path: String, words: &[&str]) -> Change {
+    let change = Change {
         before: Some("member".to_owned()),
         after: words[0].to_owned(),
-        why: "takes the CPUs from every other cgroup and from the scheduling domains".to_owned(),
         undo: "write `member`, then give tasks their former masks back where the kernel did not".to_owned(),
         action: Action::MakePartition {
-            path: file("cpus.partition"),
+            path: path.clone(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
         },
-    });
+        ..by_hand::make_partition(&path)
+    };
+    of_knob(
+        change,
+        "takes the CPUs from every other cgroup and from the scheduling domains",
+    )
 }
 
-fn make_set(path: &str, why: &str) -> Change {
-    Change {
-        id: change_id(path),
-        target: path.to_owned(),
-        kind: ChangeKind::Runtime,
-        before: None,
-        after: "a new cgroup".to_owned(),
-        why: why.to_owned(),
-        undo: "send its tasks home, then remove it".to_owned(),
-        action: Action::MakeSet {
-            path: path.to_owned(),
-        },
-    }
-}
-
-fn write(
+/// A cpuset that the plan makes.
+struct NewSet<'a> {
     path: String,
-    before: Option<String>,
-    value: String,
-    compare: Compare,
-    undo: Undo,
-    why: &str,
-) -> Change {
-    Change {
-        id: change_id(&path),
-        target: path.clone(),
-        kind: ChangeKind::Runtime,
-        before,
-        after: value.clone(),
-        why: why.to_owned(),
-        undo: match undo {
-            Undo::Restore => "write the former value".to_owned(),
-            Undo::WithSet => "goes with the cgroup".to_owned(),
-        },
-        action: Action::Write {
-            path,
-            value,
-            compare,
-            on_refusal: OnRefusal::Fatal,
-            undo,
-        },
+    /// The prefix of the names of its files.
+    prefix: &'a str,
+}
+
+impl NewSet<'_> {
+    fn new(hierarchy: &Hierarchy, path: String) -> NewSet<'_> {
+        let prefix = &hierarchy.prefix;
+        NewSet { path, prefix }
+    }
+
+    fn file(&self, name: &str) -> String {
+        format!("{}/{}{name}", self.path, self.prefix)
+    }
+
+    fn make(&self, why: &str) -> Change {
+        of_knob(by_hand::make_set(&self.path), why)
+    }
+
+    fn write(&self, name: &str, value: &str, compare: Compare, why: &str) -> Change {
+        let change = by_hand::write(&self.file(name), None, value, compare, Undo::WithSet);
+        of_knob(change, why)
     }
 }
 
-fn change_id(path: &str) -> String {
-    format!("cpuset_partition{path}")
+/// The same change as part of this knob.
+fn of_knob(change: Change, why: &str) -> Change {
+    Change {
+        id: format!("{}{}", KNOB.name, change.target),
+        why: why.to_owned(),
+        ..change
+    }
 }

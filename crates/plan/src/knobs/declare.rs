@@ -1,7 +1,7 @@
 //! Defines the declaration of a knob. `plan`, `apply`, `explain` and the manual all read this one declaration.
 
 use crate::parameters::Price;
-use crate::{Compare, Intent, Plan, Profile, Refusal, Scene};
+use crate::{Compare, Intent, KnobRefusal, Plan, Profile, Refusal, Scene};
 use serde::Serialize;
 
 /// One kernel mechanism: what it is and how an intent uses it.
@@ -175,7 +175,7 @@ impl Knob {
     /// Checks a requested value; `None` requests the default.
     ///
     /// # Errors
-    /// [`Refusal::KnobValue`].
+    /// [`KnobRefusal::Value`].
     pub fn check(&self, value: Option<&str>) -> Result<(), Refusal> {
         let Some(value) = value else { return Ok(()) };
         let is_usual = !self.usual.is_empty() && value == self.usual;
@@ -186,11 +186,12 @@ impl Knob {
             (Takes::Nothing, usual) if !usual.is_empty() => format!("no other value than {usual}"),
             (takes, _) => takes.text(),
         };
-        Err(Refusal::KnobValue {
+        Err(KnobRefusal::Value {
             knob: self.name,
             value: value.chars().take(40).collect(),
             takes,
-        })
+        }
+        .into())
     }
 
     /// Why an intent uses a knob; `None` if it does not.

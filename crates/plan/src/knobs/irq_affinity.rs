@@ -5,7 +5,8 @@
 
 use super::{Knob, Presence, Taken, declare};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Refusal, Scene, Undo,
+    Action, Change, ChangeKind, Compare, Finding, KnobRefusal, Level, OnRefusal, Plan, Profile, Refusal,
+    Scene, Undo,
 };
 use machine::{CpuSet, Immovable, Interrupt};
 
@@ -114,15 +115,16 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
 /// Every pattern of `--irq-here` must match a requested interrupt.
 ///
 /// # Errors
-/// [`Refusal::NoInterrupt`] with the first that does not match.
+/// [`KnobRefusal::NoInterrupt`] with the first that does not match.
 pub(crate) fn refuse_unmatched(scene: &Scene) -> Result<(), Refusal> {
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     let lost = |pattern: &&String| !interrupts.iter().any(|interrupt| fits(pattern, interrupt));
     match scene.intent.irq_here.iter().find(lost) {
         None => Ok(()),
-        Some(pattern) => Err(Refusal::NoInterrupt {
+        Some(pattern) => Err(KnobRefusal::NoInterrupt {
             pattern: pattern.chars().take(60).collect(),
-        }),
+        }
+        .into()),
     }
 }
 

@@ -4,7 +4,9 @@ use super::change_view::{ChangeView, Mode};
 use super::nothing_to_confirm;
 use apply::Lasting;
 use apply::boot_line::{BootChange, note_state};
-use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
+use boot::{
+    After, BootState, Edited, EveryBoot, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set,
+};
 use root::{Failure, Status};
 use session::Session;
 use session::boot_files::{BootScene, carry, lock_boot_files};
@@ -44,7 +46,8 @@ pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Statu
     let without = Edited::new(&files, &gone.edits);
     // A loader with one line has no second entry; there the trial boot is the proof.
     let (ours, limit) = (scene.kept.line.as_ref(), scene.limit());
-    let mut work = set(&without, loader, ours, &tried.words, &limit, Need::Nothing)?;
+    let wanted = EveryBoot::new(&tried.words, Need::Nothing);
+    let mut work = set(&without, loader, ours, wanted, &limit)?;
     work.edits.splice(0..0, gone.edits);
     work.left.extend(gone.left);
     if work.runs.is_empty() {

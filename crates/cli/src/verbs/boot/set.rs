@@ -4,7 +4,7 @@ use super::change_view::{ChangeView, Mode};
 use super::target::Target;
 use super::words::Wanted;
 use apply::boot_line::BootChange;
-use boot::{Files, Kept, Need, set, tuned};
+use boot::{EveryBoot, Files, Kept, Need, set, tuned};
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
 use root::{Failure, Origin, Status};
@@ -50,7 +50,8 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     scene.check_running(&chosen.words)?;
     let files = Files::of(scene.root);
     let tie = Tie::of(session, args, &chosen.words)?;
-    let mut work = set(&files, loader, ours, &chosen.words, &scene.limit(), need)?;
+    let wanted = EveryBoot::new(&chosen.words, need);
+    let mut work = set(&files, loader, ours, wanted, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend(loader.all_remarks(&files, &scene.kept.words()));
     work.notes.extend(tie.note());

@@ -2,7 +2,7 @@
 
 use crate::cset::Refused;
 use crate::cset::tree::{Set, Tree, clean, parent};
-use apply::{Applied, Force, Journal, JournalState, Layer, Request, Which};
+use apply::{Applied, Force, Journal, JournalState, Layer, Request, UndoRequest, Which};
 use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};
 use root::Root;
@@ -307,9 +307,11 @@ pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused
             &changing.host,
             changing.state(),
             boot_id.as_deref(),
-            Which::Last,
-            Force::Keep,
-            "cset set --destroy",
+            UndoRequest {
+                which: Which::Last,
+                force: Force::Keep,
+                why: "cset set --destroy",
+            },
         )?;
         if let Some(failed) = undone.failed.first() {
             return Err(Refused::said(format!("not undone: {failed}")));

@@ -6,7 +6,7 @@ use crate::cset::moving::{self, KernelThreads};
 use crate::cset::set;
 use crate::cset::talk::Talk;
 use crate::cset::tree::{Set, Tree};
-use apply::{Applied, Force, Request, Which};
+use apply::{Applied, Force, Request, UndoRequest, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use root::Failure;
@@ -143,16 +143,17 @@ fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refuse
     let Some(changing) = session.lock_existing()? else {
         return Ok(apply::Undone::default());
     };
-    let name = Which::Named(intent.name.as_str());
     let boot_id = changing.session.boot_id();
     // No second command can confirm it, so values that other programs changed since then are left alone.
     let undone = apply::undo(
         &changing.host,
         changing.state(),
         boot_id.as_deref(),
-        name,
-        Force::Keep,
-        "cset shield --reset",
+        UndoRequest {
+            which: Which::Named(intent.name.as_str()),
+            force: Force::Keep,
+            why: "cset shield --reset",
+        },
     )?;
     match undone.failed.first() {
         None => Ok(undone),

@@ -6,7 +6,7 @@ mod made;
 use checker::Checker;
 use machine::{CoreKind, CpuSet, Machine};
 use made::{Numbering, PLAIN, Shape as Made};
-use plan::{Near, Refusal, Shape, Wish, choose};
+use plan::{CpuRefusal, Near, Refusal, Shape, Wish, choose};
 use root::Root;
 use std::path::Path;
 
@@ -478,6 +478,6 @@ fn wishes_that_cannot_be_met() {
             keep,
             ..Wish::default()
         }),
-        Refusal::Missing { .. }
+        Refusal::Cpus(CpuRefusal::Missing { .. })
     ));
 }

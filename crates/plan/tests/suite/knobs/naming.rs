@@ -2,7 +2,8 @@
 
 use super::scene::{Made, ids, intent, plan_of};
 use machine::{CpuSet, Interrupt};
-use plan::{Because, Level, PartitionName, Profile, Refusal, State};
+use plan::Refusal::{self, Knob};
+use plan::{Because, KnobRefusal, Level, PartitionName, Profile, State};
 
 const STAT: &str = "/proc/sys/vm/stat_interval";
 
@@ -32,11 +33,11 @@ fn names_and_values_that_there_are_not() {
     let mut intent = intent(Profile::Balanced);
     for unknown in ["", "rq_afinity", "=", "=1", "rq_affinity ", "../rq_affinity"] {
         assert!(
-            matches!(intent.take(unknown), Err(Refusal::NoKnob { .. })),
+            matches!(intent.take(unknown), Err(Knob(KnobRefusal::Unknown { .. }))),
             "{unknown:?}"
         );
         assert!(
-            matches!(intent.leave_out(unknown), Err(Refusal::NoKnob { .. })),
+            matches!(intent.leave_out(unknown), Err(Knob(KnobRefusal::Unknown { .. }))),
             "{unknown:?}"
         );
     }
@@ -49,7 +50,7 @@ fn names_and_values_that_there_are_not() {
         "fair_server=-1",
     ] {
         assert!(
-            matches!(intent.take(wrong), Err(Refusal::KnobValue { .. })),
+            matches!(intent.take(wrong), Err(Knob(KnobRefusal::Value { .. }))),
             "{wrong}"
         );
     }
@@ -60,7 +61,7 @@ fn names_and_values_that_there_are_not() {
     );
     for needed in ["cpuset_partition", "task_placement", "foreign_cpusets"] {
         assert!(
-            matches!(intent.leave_out(needed), Err(Refusal::KnobNeeded { .. })),
+            matches!(intent.leave_out(needed), Err(Knob(KnobRefusal::Needed { .. }))),
             "{needed}"
         );
     }
@@ -68,14 +69,17 @@ fn names_and_values_that_there_are_not() {
     intent.take("stat_interval=60").unwrap();
     assert!(matches!(
         intent.take("stat_interval=61"),
-        Err(Refusal::KnobTwice { .. })
+        Err(Knob(KnobRefusal::Twice { .. }))
     ));
     assert!(matches!(
         intent.leave_out("stat_interval"),
-        Err(Refusal::KnobTwice { .. })
+        Err(Knob(KnobRefusal::Twice { .. }))
     ));
     intent.leave_out("rps_cpus").unwrap();
-    assert!(matches!(intent.take("rps_cpus"), Err(Refusal::KnobTwice { .. })));
+    assert!(matches!(
+        intent.take("rps_cpus"),
+        Err(Knob(KnobRefusal::Twice { .. }))
+    ));
 }
 
 #[test]
@@ -234,7 +238,7 @@ fn interrupts_that_belong_to_the_program_come_here() {
     assert_eq!(moves(&["31", "30"]).unwrap(), moves(&["eth0*"]).unwrap());
     for lost in ["eth1*", "99", "", "33"] {
         assert!(
-            matches!(moves(&[lost, "30"]), Err(Refusal::NoInterrupt { .. })),
+            matches!(moves(&[lost, "30"]), Err(Knob(KnobRefusal::NoInterrupt { .. }))),
             "{lost:?}"
         );
     }

@@ -1,7 +1,9 @@
 //! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
 
 use super::{Disk, Kernel};
-use apply::{Applied, ApplyError, Journal, Request, Storage, System, apply};
+use apply::{
+    Applied, ApplyError, Force, Journal, Request, Storage, System, UndoRequest, Undone, Which, apply,
+};
 use machine::Machine;
 use plan::Intent;
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,4 +73,17 @@ pub fn same(kernel: &Kernel, wanted: &BTreeMap<String, String>, what: &str) {
         .map(|path| format!("{path}: {:?} instead of {:?}", now.get(path), wanted.get(path)))
         .collect();
     assert!(differ.is_empty(), "{what}: {differ:#?}");
+}
+
+/// The boot of the machines.
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+/// Undoes during that boot.
+pub fn undo(kernel: &Kernel, disk: &Disk, which: Which, force: Force) -> Result<Undone, ApplyError> {
+    apply::undo(kernel, disk, BOOT, request(which, force))
+}
+
+pub fn request(which: Which<'_>, force: Force) -> UndoRequest<'_> {
+    let why = "test";
+    UndoRequest { which, force, why }
 }

@@ -1,13 +1,12 @@
 //! What the tests of moves share: a partition, who goes in, and where everybody is.
 
 use super::acting::isolate_as;
+use super::acting::undo;
 use super::{Disk, Kernel, Rules, SimTask, set};
-use apply::{Force, Ground, Journal, Parcel, Passenger, Stay, System, Unit, Which, relocate, undo};
+use apply::{Force, Ground, Journal, Parcel, Passenger, Stay, System, Unit, Which, relocate};
 use machine::Machine;
 use plan::{Intent, PartitionName, Profile};
 use std::collections::BTreeMap;
-
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// CPUs 2 and 3 become partition `rt`.
 pub fn isolate(kernel: &Kernel, disk: &Disk) {
@@ -86,7 +85,7 @@ pub fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
 
 /// Takes all of it back, and that has to work.
 pub fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
-    let undone = undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap();
+    let undone = undo(kernel, disk, Which::Last, Force::No).unwrap();
     assert!(undone.equal(), "{what}: {:?}", undone.remains());
 }
 
