@@ -1,6 +1,6 @@
 //! Defines one finding of `check`, with its evidence and the change that repairs it.
 
-use plan::{Change, Finding, Level};
+use plan::{Change, Finding, FindingId, Level};
 use serde::Serialize;
 
 /// One finding of `check`.
@@ -24,7 +24,7 @@ impl CheckFinding {
     #[must_use]
     pub fn new(
         level: Level,
-        id: &str,
+        id: FindingId,
         subject: impl Into<String>,
         message: impl Into<String>,
     ) -> CheckFinding {
@@ -74,8 +74,8 @@ impl CheckFinding {
     #[must_use]
     pub fn is_meant_by(&self, pattern: &str) -> bool {
         match pattern.split_once(':') {
-            None => self.finding.id == pattern,
-            Some((id, subject)) => self.finding.id == id && self.finding.subject == subject,
+            None => self.finding.id.as_str() == pattern,
+            Some((id, subject)) => self.finding.id.as_str() == id && self.finding.subject == subject,
         }
     }
 }

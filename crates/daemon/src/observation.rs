@@ -200,7 +200,7 @@ pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
 /// A finding in the form of the ledger.
 pub fn kept(one: &CheckFinding) -> OpenFinding {
     OpenFinding {
-        id: one.finding.id.clone(),
+        id: one.finding.id.to_string(),
         subject: one.finding.subject.clone(),
         partition: one.partition.clone(),
         layer: one.layer.to_owned(),

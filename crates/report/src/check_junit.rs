@@ -83,7 +83,7 @@ fn failure(one: &CheckFinding) -> Markup {
     let finding = &one.finding;
     let message = format!("{}: {}", finding.subject, finding.message);
     let text = format!("{}\nfix: {}", one.evidence.join("\n"), finding.fix);
-    html! { failure type=(xml(&finding.id)) message=(xml(&message)) { (xml(&text)) } }
+    html! { failure type=(xml(finding.id.as_str())) message=(xml(&message)) { (xml(&text)) } }
 }
 
 /// Text inside XML: line ends stay, other control characters become visible, because XML 1.0 cannot represent them.

@@ -48,7 +48,7 @@ fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
         mine.map_or_else(|| isolated.clone(), |case| case.wish.intent.cpus.clone())
     };
     Seen {
-        id: finding.id.clone(),
+        id: finding.id.to_string(),
         level: finding.level,
         subject: finding.subject.clone(),
         message: finding.message.clone(),

@@ -1,7 +1,7 @@
 //! Compares the kernel and its boot line.
 
 use super::{Pair, Step};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{Cmdline, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(super) fn compare(pair: &mut Pair) {
             after: new.boot_id.clone(),
         };
         pair.add(
-            "rebooted",
+            FindingId::REBOOTED,
             Level::Info,
             "boot",
             step,
@@ -46,28 +46,28 @@ pub(super) fn compare(pair: &mut Pair) {
     }
     let texts = [
         (
-            "kernel-release",
+            FindingId::KERNEL_RELEASE,
             "kernel",
             Level::Warning,
             old.release.clone(),
             new.release.clone(),
         ),
         (
-            "preemption",
+            FindingId::PREEMPTION,
             "preemption model",
             Level::Error,
             preemption(old),
             preemption(new),
         ),
         (
-            "clocksource",
+            FindingId::CLOCKSOURCE,
             "clock source",
             Level::Warning,
             old.clocksource.clone(),
             new.clocksource.clone(),
         ),
         (
-            "lockdown",
+            FindingId::LOCKDOWN,
             "kernel lockdown",
             Level::Info,
             old.lockdown.clone(),
@@ -98,7 +98,7 @@ pub(super) fn compare(pair: &mut Pair) {
             if old != new {
                 let message = format!("kernel configuration: {option}={old} -> {option}={new}");
                 pair.add(
-                    "kernel-config",
+                    FindingId::KERNEL_CONFIG,
                     Level::Warning,
                     option,
                     Step::new(&old, &new),
@@ -139,7 +139,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             (false, true) => {
                 let step = Step::lost(&was);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Error),
                     name,
                     step,
@@ -149,7 +149,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             (true, _) => {
                 let step = Step::gained(&is);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Warning),
                     name,
                     step,
@@ -159,7 +159,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             _ => {
                 let step = Step::new(&was, &is);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Error),
                     name,
                     step,

@@ -6,7 +6,7 @@
 
 use super::{Knob, Presence, Taken, Takes};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo,
+    Action, Change, ChangeKind, Compare, Finding, FindingId, Level, OnRefusal, Plan, Profile, Scene, Undo,
     partition_path,
 };
 use machine::{Hierarchy, Partition, Version};
@@ -42,7 +42,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         plan.findings.push(
             Finding::new(
                 Level::Error,
-                "no-cpuset",
+                FindingId::NO_CPUSET,
                 "cgroups",
                 "no cpuset controller is mounted here, so tasks cannot be kept away; interrupts and kernel work still can",
             )
@@ -54,7 +54,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         plan.findings.push(
             Finding::new(
                 Level::Error,
-                "cpuset-read-only",
+                FindingId::CPUSET_READ_ONLY,
                 &hierarchy.mount,
                 "the cgroup file system is mounted read-only, so no partition can be made",
             )
@@ -195,7 +195,7 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
             "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
         );
         plan.findings.push(
-            Finding::new(Level::Error, "v2-does-harm", &hierarchy.mount, message).fix(
+            Finding::new(Level::Error, FindingId::V2_DOES_HARM, &hierarchy.mount, message).fix(
                 "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1",
             ),
         );

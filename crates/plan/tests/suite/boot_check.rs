@@ -439,7 +439,7 @@ fn the_kernels_partitions_tell_where_the_journal_cannot_be_read() {
 fn a_declared_boot_part_that_is_missing_waiting_lost_or_ignored_is_told() {
     let ids = |scene: &Scene| {
         let told = told_of_boot_part(&scene.check());
-        let all = told.iter().map(|one| (one.id.clone(), one.level));
+        let all = told.iter().map(|one| (one.id.to_string(), one.level));
         all.collect::<std::collections::BTreeSet<_>>()
     };
     let one = |id: &str, level| [(id.to_owned(), level)].into_iter().collect();
