@@ -16,7 +16,7 @@ pub use case::{Case, Counters, Evidence};
 pub use finding::CheckFinding;
 pub use intention::{Intention, Means, Source, Wish};
 pub use judge::{Judged, Threshold, Verdict, judge};
-pub use layers::{LAYERS, Layer};
+pub use layers::{LAYERS, Layer, LayerName};
 
 /// The findings of all layers.
 pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {
@@ -35,7 +35,7 @@ pub fn check_layers(
             let mut found = Vec::new();
             (layer.look)(evidence, case, &mut found);
             for mut one in found {
-                one.layer = layer.name;
+                one.layer = Some(layer.name);
                 one.partition = case.wish.intent.name.to_string();
                 // Findings about the whole machine occur for each partition.
                 let is_known = |known: &CheckFinding| known.finding == one.finding;

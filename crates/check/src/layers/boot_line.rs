@@ -1,13 +1,13 @@
 //! Checks the boot line: whether the kernel accepted each isolating parameter, and whether it works. The answers are
 //! those of `boot check`, turned into findings.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use plan::boot_check::{Answer, Checked, Outcome, Truth, told_of_boot_part};
 use plan::{FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "boot line",
+    name: LayerName::BootLine,
     what: "each parameter that isolates: whether it reached the kernel, was understood, and works",
     look,
 };

@@ -5,7 +5,7 @@
 
 mod close;
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Counters, Evidence};
 use machine::Machine;
 use observe::{Class, CloseUp, Counted, CpuActivity};
@@ -13,7 +13,7 @@ use plan::{FindingId, Level};
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: Layer = Layer {
-    name: "effects",
+    name: LayerName::Effects,
     what: "ticks, interrupts, IPIs, softirqs, context switches, page faults, idle states and stolen time, counted on each CPU",
     look,
 };

@@ -1,12 +1,12 @@
 //! Checks every numbered interrupt: where it may fire, where it fires, and what the kernel reports about moving it.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{CpuId, CpuSet, Interrupt};
 use plan::{Change, FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "interrupts",
+    name: LayerName::Interrupts,
     what: "every interrupt by requested and effective affinity",
     look,
 };

@@ -1,12 +1,12 @@
 //! Checks every other knob of the profile: queues, workqueues, sysctls, frequency, idle states. Planned again, a knob
 //! that still holds changes nothing.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use plan::{Action, Change, FindingId, Level, knobs};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "knobs",
+    name: LayerName::Knobs,
     what: "every file that the profile sets: queues, workqueues, sysctls, frequency and idle states",
     look,
 };

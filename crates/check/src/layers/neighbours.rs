@@ -1,11 +1,11 @@
 //! Reports other programs that set the same knobs, move interrupts back, or assign the same CPUs, as the plan finds them.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use plan::FindingId;
 
 pub(super) const LAYER: Layer = Layer {
-    name: "neighbours",
+    name: LayerName::Neighbours,
     what: "irqbalance, TuneD, the kubelet, container runtimes, cset and partrt, and cpusets on these CPUs",
     look,
 };

@@ -1,12 +1,12 @@
 //! Checks the partition: that it exists, is valid, has the right CPUs, and is outside all other scheduling domains.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{Machine, Partition, Version};
 use plan::{Action, Change, FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "partition",
+    name: LayerName::Partition,
     what: "the cpuset that owns the CPUs: there, valid, with these CPUs, and not balanced with the rest",
     look,
 };

@@ -1,14 +1,14 @@
 //! Checks every thread that may run on the CPUs: which belong there, which are movable but were not moved, and which
 //! are not movable.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::Task;
 use plan::{Action, Change, FindingId, Level};
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: Layer = Layer {
-    name: "tasks",
+    name: LayerName::Tasks,
     what: "every thread that may run on the CPUs, and whether it can be moved",
     look,
 };

@@ -53,7 +53,7 @@ fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
         subject: finding.subject.clone(),
         message: finding.message.clone(),
         fix: finding.fix.clone(),
-        layer: one.layer.to_owned(),
+        layer: one.layer_text().to_owned(),
         evidence: one.evidence.clone(),
         cpus: one_cpu(&finding.subject).map_or_else(of_partition, |cpu| [cpu].into_iter().collect()),
     }
