@@ -331,7 +331,7 @@ impl<'s> Daemon<'s> {
         let former = self.configuration.error.clone();
         let line = match self.configuration.reload(session, &fits) {
             Ok(()) => format!("{} was read again", plan::declared::PATH),
-            Err(error) => format!("the old one stays in force: {error}"),
+            Err(error) => format!("the old one stays in force: {}", error.reason()),
         };
         let line = Line::new(seconds_now(), LineEvent::Configuration, line);
         // The receivers of alerts must know that a different configuration is checked than the file's, and when that ends.

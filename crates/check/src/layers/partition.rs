@@ -31,7 +31,9 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
             )),
         );
     }
-    if let Err(why) = &case.plan {
+    if let Err(refusal) = &case.plan {
+        let text = refusal.to_string();
+        let why = text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         let subject = case.wish.intent.cpus.to_string();
         let message = format!("what is wanted cannot be met on this machine as it is: {why}");
         found.push(CheckFinding::new(
