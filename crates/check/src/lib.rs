@@ -10,13 +10,15 @@ mod case;
 mod finding;
 mod intention;
 mod judge;
+mod layer_name;
 mod layers;
 
 pub use case::{Case, Counters, Evidence};
 pub use finding::CheckFinding;
 pub use intention::{Intention, Means, Source, Wish};
 pub use judge::{Judged, Threshold, Verdict, judge};
-pub use layers::{LAYERS, Layer, LayerName};
+pub use layer_name::LayerName;
+pub use layers::{LAYERS, Layer};
 
 /// The findings of all layers.
 pub fn check(evidence: &Evidence, cases: &[Case]) -> Vec<CheckFinding> {

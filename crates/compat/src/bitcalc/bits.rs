@@ -45,7 +45,7 @@ impl Bits {
     /// More than [`MAX_BITS`].
     pub fn first(count: usize) -> Result<Bits, BitcalcError> {
         if count > MAX_BITS {
-            return Err(BitcalcError::TooWide);
+            return Err(BitcalcError::TooWide(MAX_BITS));
         }
         Ok(Bits(vec![true; count]))
     }
@@ -66,7 +66,7 @@ impl Bits {
             };
             bits.extend((0..4).map(|bit| digit & (1 << bit) != 0));
             if bits.len() > MAX_BITS {
-                return Err(BitcalcError::TooWide);
+                return Err(BitcalcError::TooWide(MAX_BITS));
             }
         }
         Ok(Bits(bits))
@@ -89,7 +89,7 @@ impl Bits {
             rest = after.strip_prefix(',').unwrap_or(after);
             let (low, high) = (first.min(last), first.max(last));
             if high >= MAX_BITS {
-                return Err(BitcalcError::TooWide);
+                return Err(BitcalcError::TooWide(MAX_BITS));
             }
             if high >= bits.len() {
                 bits.resize(high + 1, false);

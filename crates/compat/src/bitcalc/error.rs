@@ -1,6 +1,5 @@
 //! Defines the errors of `bitcalc`. Their texts are those of the original, which other programs may compare.
 
-use super::bits::MAX_BITS;
 use machine::CpuSet;
 use std::fmt;
 
@@ -20,8 +19,8 @@ pub enum BitcalcError {
         /// What is wrong with it.
         error: Box<BitcalcError>,
     },
-    /// A mask has more than [`MAX_BITS`].
-    TooWide,
+    /// A mask has more than this number of bits.
+    TooWide(usize),
     /// A mask has a character that is no hexadecimal digit.
     Digit {
         /// The mask.
@@ -125,7 +124,7 @@ impl BitcalcError {
     /// Errors within a word of a script.
     fn of_word(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BitcalcError::TooWide => write!(f, "a mask has at most {MAX_BITS} bits here"),
+            BitcalcError::TooWide(most) => write!(f, "a mask has at most {most} bits here"),
             BitcalcError::Digit { digits, letter } => write!(
                 f,
                 "{digits}: Character '{letter}' is not legal in hexadecimal mask"
