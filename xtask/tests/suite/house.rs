@@ -31,7 +31,7 @@ const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the p
 const LINES: usize = 500;
 
 /// Source files of the product, without integration tests.
-fn product() -> Vec<(String, String)> {
+pub fn product() -> Vec<(String, String)> {
     let all = sources("crates");
     assert!(all.len() > 20, "the product has more files than {}", all.len());
     all.into_iter()
@@ -40,7 +40,7 @@ fn product() -> Vec<(String, String)> {
 }
 
 /// The code of a file: without comments, without text in quotes, and without its unit tests.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
         if line.starts_with("#[cfg(test)]") {

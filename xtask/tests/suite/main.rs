@@ -6,6 +6,7 @@ mod crate_order;
 mod cycles;
 mod documents;
 mod house;
+mod house_errors;
 mod house_licences;
 mod module_paths;
 mod module_tokens;
