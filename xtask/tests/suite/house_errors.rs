@@ -24,10 +24,6 @@ const PARSERS: &[(&str, &str)] = &[
         "crates/machine/src/cpu_expression.rs",
         "one word of a CPU expression",
     ),
-    (
-        "crates/machine/src/irqbalance/configured.rs",
-        "one list of irqbalance, to which the plan adds the file",
-    ),
     ("crates/machine/src/time.rs", "one time"),
     ("crates/machine/src/units.rs", FIELD),
     ("crates/measure/src/configuration/own_form.rs", FIELD),

@@ -80,9 +80,9 @@ fn configured(scene: &Scene) -> Vec<Finding> {
             false => format!("write {list} there and restart irqbalance"),
         };
         let (id, message) = match &ban.banned {
-            Err(why) => (
+            Err(error) => (
                 FindingId::IRQBALANCE_BAD_LIST,
-                format!("{}: {why}; what irqbalance bans is not what is meant", ban.text),
+                format!("{}: {}; what irqbalance bans is not what is meant", ban.text, error.why),
             ),
             Ok(banned) => {
                 let missing = isolated.minus(banned);
