@@ -24,7 +24,12 @@ pub const TARGET: Target = Target {
         ];
         for facts in kernels.iter().flatten() {
             let verdict = lint(&line, facts);
-            assert!(verdict.findings.iter().all(|finding| !finding.id.is_empty()));
+            assert!(
+                verdict
+                    .findings
+                    .iter()
+                    .all(|finding| !finding.id.as_str().is_empty())
+            );
             let _ = lint(&verdict.suggested, facts);
         }
     },

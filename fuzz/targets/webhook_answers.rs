@@ -25,7 +25,7 @@ pub const TARGET: Target = Target {
             assert!(bytes.starts_with(b"HTTP/"));
         }
         if let Err(why) = whole {
-            assert!(!why.contains(|letter: char| letter.is_control()));
+            assert!(!why.to_string().contains(|letter: char| letter.is_control()));
         }
     },
 };

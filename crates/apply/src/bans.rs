@@ -5,7 +5,7 @@ use crate::layers::{Layer, layers};
 use crate::record::{Before, Event, Outcome, Record};
 use machine::irqbalance::{self, Setup, addresses, parse_setup};
 use machine::{CpuSet, Machine, TaskKey};
-use plan::{Action, Finding};
+use plan::{Action, Finding, FindingId};
 use root::RootError;
 use std::time::{Duration, SystemTime};
 
@@ -191,7 +191,7 @@ pub(crate) fn drifted(
     };
     let pid = other.map_or(daemon.tid, |other| other.pid);
     let mut finding = plan::knobs::irqbalance_advice(machine, cpus, pid, &why);
-    "drift".clone_into(&mut finding.id);
+    finding.id = FindingId::DRIFT;
     finding.fix = format!(
         "`quietcore undo` and `quietcore apply` notify it again; for good: {}",
         finding.fix

@@ -59,7 +59,7 @@ pub fn backup_path(path: &str) -> String {
     format!("{path}.quietcore-before")
 }
 
-/// Carries out a change. `good` checks the machine afterwards and returns what is wrong.
+/// Carries out a change. `good` checks the machine afterwards; its error undoes everything.
 ///
 /// # Errors
 /// If the record cannot be written, nothing is changed. If a later step fails, everything is undone ([`ApplyError::RolledBack`]).
@@ -68,7 +68,7 @@ pub fn carry_out(
     lasting: &dyn Storage,
     boot_id: Option<&str>,
     change: &BootChange,
-    good: &dyn Fn() -> Result<(), String>,
+    good: &dyn Fn() -> Result<(), ApplyError>,
 ) -> Result<(), ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
     for edit in &change.edits {
@@ -102,12 +102,7 @@ pub fn carry_out(
         runs: change.runs.clone(),
         dirs: dirs.clone(),
     })))?;
-    let done = write_all(machine, &dirs, change).and_then(|()| {
-        good().map_err(|why| ApplyError::Unable {
-            why,
-            next: "nothing more".to_owned(),
-        })
-    });
+    let done = write_all(machine, &dirs, change).and_then(|()| good());
     if let Err(error) = done {
         let finished = take_back(machine, &mut notes)?;
         tidy(machine, lasting, &notes)?;

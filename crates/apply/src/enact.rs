@@ -11,7 +11,7 @@ use crate::standing::drifted;
 use crate::undo::{Force, OpenResize, UndoRequest, Which, undo_open};
 use crate::{ApplyError, Busy, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
-use plan::{Action, Change, Finding, Intent, IntentKind, Plan};
+use plan::{Action, Change, Finding, FindingId, Intent, IntentKind, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to apply, and for which caller.
@@ -211,7 +211,7 @@ fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
             format!("CPU {missing} went offline while it was being isolated: no program can run there");
         Finding::new(
             plan::Level::Error,
-            "cpu-offline",
+            FindingId::CPU_OFFLINE,
             format!("cpu{missing}"),
             message,
         )

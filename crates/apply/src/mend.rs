@@ -14,7 +14,7 @@ use crate::stage::{Noting, Stage};
 use crate::undo::no_partition;
 use crate::{ApplyError, Busy, System};
 use machine::{CpuSet, Machine, Version};
-use plan::{Action, Change, Finding, Level, OnRefusal};
+use plan::{Action, Change, Finding, FindingId, Level, OnRefusal};
 
 /// What was repaired.
 #[derive(Debug, Default)]
@@ -149,7 +149,7 @@ impl RepairContext<'_> {
             Err(ApplyError::Unable { why, next }) => {
                 stage
                     .findings
-                    .push(Finding::new(Level::Error, "refused", &change.target, why).fix(next));
+                    .push(Finding::new(Level::Error, FindingId::REFUSED, &change.target, why).fix(next));
                 return Ok(());
             }
             step => step?,

@@ -7,7 +7,7 @@ use crate::record::{After, Event, Outcome, Record};
 use crate::undo::{irq_of, shared_now};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, irqbalance};
-use plan::{Action, Compare, Finding, Intent};
+use plan::{Action, Compare, Finding, FindingId, Intent};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A partition in force, with its state according to the journal.
@@ -93,7 +93,7 @@ pub(crate) fn drifted(
             let value = expected;
             (!holds).then(|| {
                 let message = format!("{path} reads `{now}` now, and `{value}` was applied");
-                Finding::new(plan::Level::Warning, "drift", path, message)
+                Finding::new(plan::Level::Warning, FindingId::DRIFT, path, message)
                     .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
             })
         })

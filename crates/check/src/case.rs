@@ -4,7 +4,7 @@ use crate::{Means, Wish};
 use machine::{CpuSet, Machine, Settings, Task};
 use observe::Activity;
 use plan::boot_check::BootVerdict;
-use plan::{Action, Change, Intent, Plan, partition_path, plan_beside};
+use plan::{Action, Change, Intent, Plan, Refusal, partition_path, plan_beside};
 use std::collections::BTreeMap;
 
 /// What was observed on the machine.
@@ -33,7 +33,7 @@ pub struct Case {
     /// Its CPUs that are online.
     pub cpus: CpuSet,
     /// What it needs now, or why it cannot be met.
-    pub plan: Result<Plan, String>,
+    pub plan: Result<Plan, Refusal>,
     /// Contents of the plan's files; the caller that reads them fills this in ([`Case::paths`]). `None` is a missing file.
     pub values: BTreeMap<String, Option<String>>,
     /// Files of the plan that exist but could not be read: their contents are unknown.
@@ -49,10 +49,7 @@ impl Case {
             cpus: cpus.clone(),
             ..wish.intent.clone()
         };
-        let plan = plan_beside(machine, settings, &intent, others).map_err(|refusal| {
-            let text = refusal.to_string();
-            text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
-        });
+        let plan = plan_beside(machine, settings, &intent, others);
         Case {
             wish,
             cpus,

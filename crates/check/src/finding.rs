@@ -1,7 +1,8 @@
 //! Defines one finding of `check`, with its evidence and the change that repairs it.
 
-use plan::{Change, Finding, Level};
-use serde::Serialize;
+use crate::LayerName;
+use plan::{Change, Finding, FindingId, Level};
+use serde::{Serialize, Serializer};
 
 /// One finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -9,8 +10,9 @@ pub struct CheckFinding {
     /// What is the case, and what to do about it.
     #[serde(flatten)]
     pub finding: Finding,
-    /// The layer that found it.
-    pub layer: &'static str,
+    /// The layer that found it; `None`, in JSON the empty text, for what concerns the check itself.
+    #[serde(serialize_with = "layer_as_text")]
+    pub layer: Option<LayerName>,
     /// The partition it concerns.
     pub partition: String,
     /// The evidence, one line each.
@@ -24,7 +26,7 @@ impl CheckFinding {
     #[must_use]
     pub fn new(
         level: Level,
-        id: &str,
+        id: FindingId,
         subject: impl Into<String>,
         message: impl Into<String>,
     ) -> CheckFinding {
@@ -36,7 +38,7 @@ impl CheckFinding {
     pub fn of(finding: Finding) -> CheckFinding {
         CheckFinding {
             finding,
-            layer: "",
+            layer: None,
             partition: String::new(),
             evidence: Vec::new(),
             mend: None,
@@ -70,12 +72,23 @@ impl CheckFinding {
         self.mend.as_ref().map(Change::knob)
     }
 
+    /// The name of its layer; empty without one.
+    #[must_use]
+    pub fn layer_text(&self) -> &'static str {
+        self.layer.map_or("", LayerName::as_str)
+    }
+
     /// Whether a user who ignores `pattern` (`ID`, or `ID:SUBJECT`) ignores this finding.
     #[must_use]
     pub fn is_meant_by(&self, pattern: &str) -> bool {
         match pattern.split_once(':') {
-            None => self.finding.id == pattern,
-            Some((id, subject)) => self.finding.id == id && self.finding.subject == subject,
+            None => self.finding.id.as_str() == pattern,
+            Some((id, subject)) => self.finding.id.as_str() == id && self.finding.subject == subject,
         }
     }
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn layer_as_text<S: Serializer>(layer: &Option<LayerName>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(layer.map_or("", LayerName::as_str))
 }

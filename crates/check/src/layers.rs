@@ -8,12 +8,12 @@ mod neighbours;
 mod partition;
 mod tasks;
 
-use crate::{Case, CheckFinding, Evidence};
+use crate::{Case, CheckFinding, Evidence, LayerName};
 
 /// One layer of isolation.
 pub struct Layer {
     /// Its name.
-    pub name: &'static str,
+    pub name: LayerName,
     /// What it compares.
     pub what: &'static str,
     /// Adds its findings.

@@ -10,12 +10,14 @@ mod case;
 mod finding;
 mod intention;
 mod judge;
+mod layer_name;
 mod layers;
 
 pub use case::{Case, Counters, Evidence};
 pub use finding::CheckFinding;
 pub use intention::{Intention, Means, Source, Wish};
 pub use judge::{Judged, Threshold, Verdict, judge};
+pub use layer_name::LayerName;
 pub use layers::{LAYERS, Layer};
 
 /// The findings of all layers.
@@ -35,7 +37,7 @@ pub fn check_layers(
             let mut found = Vec::new();
             (layer.look)(evidence, case, &mut found);
             for mut one in found {
-                one.layer = layer.name;
+                one.layer = Some(layer.name);
                 one.partition = case.wish.intent.name.to_string();
                 // Findings about the whole machine occur for each partition.
                 let is_known = |known: &CheckFinding| known.finding == one.finding;

@@ -2,8 +2,10 @@
 //! arguments, files, or standard input.
 
 mod bits;
+mod error;
 
 pub use bits::{Bits, Format};
+pub use error::BitcalcError;
 
 use machine::{CpuId, CpuSet};
 use root::Status;
@@ -67,13 +69,13 @@ pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) 
 ///
 /// # Errors
 /// The error message of bitcalc.
-pub fn evaluate(script: &str) -> Result<Bits, String> {
+pub fn evaluate(script: &str) -> Result<Bits, BitcalcError> {
     let mut machine = Calculator::default();
     machine.script(script)?;
     match (machine.stack.pop(), machine.stack.len()) {
         (Some(value), 0) => Ok(value),
-        (None, _) => Err("Error: no value is left".to_owned()),
-        (Some(_), others) => Err(format!("Error: {} values are left", others + 1)),
+        (None, _) => Err(BitcalcError::NothingLeft),
+        (Some(_), others) => Err(BitcalcError::ManyLeft(others + 1)),
     }
 }
 
@@ -81,12 +83,12 @@ pub fn evaluate(script: &str) -> Result<Bits, String> {
 ///
 /// # Errors
 /// Bits above [`CpuSet::MAX_CPU`].
-pub fn cpus(bits: &Bits) -> Result<CpuSet, String> {
+pub fn cpus(bits: &Bits) -> Result<CpuSet, BitcalcError> {
     let numbers = bits.set().map(u32::try_from);
     let cpus: Option<CpuSet> = numbers
         .map(|cpu| cpu.ok().filter(|cpu| *cpu <= CpuSet::MAX_CPU).map(CpuId))
         .collect();
-    cpus.ok_or_else(|| format!("Error: there is no CPU above {}", CpuSet::MAX_CPU))
+    cpus.ok_or(BitcalcError::NoSuchCpu)
 }
 
 /// The maximum size of the stack, so that a long script cannot exhaust memory.
@@ -105,14 +107,14 @@ struct Calculator {
 }
 
 impl Calculator {
-    fn script(&mut self, script: &str) -> Result<(), String> {
+    fn script(&mut self, script: &str) -> Result<(), BitcalcError> {
         script
             .split([' ', '\n', '\r', '\t'])
             .filter(|token| !token.is_empty())
             .try_for_each(|token| self.token(token))
     }
 
-    fn token(&mut self, token: &str) -> Result<(), String> {
+    fn token(&mut self, token: &str) -> Result<(), BitcalcError> {
         let scope = match token {
             "and" => "binary operator 'and'",
             "xor" => "binary operator 'xor'",
@@ -125,16 +127,18 @@ impl Calculator {
             self.log
                 .push_str(&format!("Parsing {scope}: {token}: Identified as {scope}\n"));
         }
-        self.take(token)
-            .map_err(|why| format!("Error while parsing {scope}: {why}"))
+        self.take(token).map_err(|error| BitcalcError::Word {
+            scope,
+            error: Box::new(error),
+        })
     }
 
-    fn take(&mut self, token: &str) -> Result<(), String> {
+    fn take(&mut self, token: &str) -> Result<(), BitcalcError> {
         match token {
             "and" => self.combine(Bits::and),
             "xor" => self.combine(Bits::xor),
             "print-bit-count" => {
-                let value = self.pop().ok_or("Need one value, but none available")?;
+                let value = self.pop().ok_or(BitcalcError::NoValue)?;
                 self.counts.push_str(&value.set().count().to_string());
                 Ok(())
             }
@@ -151,11 +155,11 @@ impl Calculator {
         }
     }
 
-    fn push(&mut self, value: Bits) -> Result<(), String> {
+    fn push(&mut self, value: Bits) -> Result<(), BitcalcError> {
         self.held += value.width();
         self.stack.push(value);
         if self.held > MOST_HELD {
-            return Err(format!("more than {MOST_HELD} bits are on the stack"));
+            return Err(BitcalcError::StackFull(MOST_HELD));
         }
         Ok(())
     }
@@ -166,11 +170,11 @@ impl Calculator {
         Some(value)
     }
 
-    fn combine(&mut self, operator: fn(&Bits, &Bits) -> Bits) -> Result<(), String> {
+    fn combine(&mut self, operator: fn(&Bits, &Bits) -> Bits) -> Result<(), BitcalcError> {
         let there = self.stack.len();
         match (self.pop(), self.pop()) {
             (Some(newer), Some(older)) => self.push(operator(&older, &newer)),
-            _ => Err(format!("Need two values, but {there} available")),
+            _ => Err(BitcalcError::TooFewValues(there)),
         }
     }
 
@@ -187,12 +191,12 @@ impl Calculator {
     }
 }
 
-fn bit_count(text: &str) -> Result<usize, String> {
+fn bit_count(text: &str) -> Result<usize, BitcalcError> {
     if text.is_empty() {
-        return Err("Expected unsigned integer value, got empty string".to_owned());
+        return Err(BitcalcError::NoNumber);
     }
     let digits = text.strip_prefix("0x").unwrap_or(text);
-    usize::from_str_radix(digits, 16).map_err(|_| format!("'{text}': Not a valid unsigned integer value"))
+    usize::from_str_radix(digits, 16).map_err(|_| BitcalcError::Number(text.to_owned()))
 }
 
 const LONG: &[(&str, char)] = &[
@@ -204,12 +208,12 @@ const LONG: &[(&str, char)] = &[
 ];
 
 /// Handles options and scripts in order. `--help` and `--version` stop it with a text.
-fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String>, String> {
+fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String>, BitcalcError> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
             return match words.next() {
-                Some(word) => Err(format!("Error: {word}: Unexpected argument")),
+                Some(word) => Err(BitcalcError::Argument(word.clone())),
                 None => Ok(None),
             };
         }
@@ -224,10 +228,10 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
                     words
                         .next()
                         .cloned()
-                        .ok_or_else(|| format!("bitcalc: option '--{name}' requires an argument"))?,
+                        .ok_or(BitcalcError::NameWithoutValue(name))?,
                 ),
                 ('f' | 'F', value) => value,
-                (_, Some(_)) => return Err(format!("bitcalc: option '--{name}' doesn't allow an argument")),
+                (_, Some(_)) => return Err(BitcalcError::NameWithValue(name)),
                 (_, None) => None,
             };
             if let Some(text) = option(letter, &value.unwrap_or_default(), machine)? {
@@ -239,14 +243,14 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
                 let takes_value = match letter {
                     'f' | 'F' => true,
                     'h' | 'v' | 'V' => false,
-                    _ => return Err(format!("bitcalc: invalid option -- '{letter}'")),
+                    _ => return Err(BitcalcError::UnknownLetter(letter)),
                 };
                 let value = match (takes_value, letters.as_str()) {
                     (false, _) => String::new(),
                     (true, "") => words
                         .next()
                         .cloned()
-                        .ok_or_else(|| format!("bitcalc: option requires an argument -- '{letter}'"))?,
+                        .ok_or(BitcalcError::LetterWithoutValue(letter))?,
                     (true, attached) => attached.to_owned(),
                 };
                 if let Some(text) = option(letter, &value, machine)? {
@@ -264,17 +268,17 @@ fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String
 }
 
 /// A long option by unique prefix.
-fn long_option(name: &str) -> Result<(&'static str, char), String> {
+fn long_option(name: &str) -> Result<(&'static str, char), BitcalcError> {
     let exact = LONG.iter().find(|(known, _)| *known == name);
     let mut likely = LONG.iter().filter(|(known, _)| known.starts_with(name));
     match (exact, likely.next(), likely.next()) {
         (Some(option), ..) | (None, Some(option), None) => Ok(*option),
-        (None, None, _) => Err(format!("bitcalc: unrecognized option '--{name}'")),
-        (None, Some(_), Some(_)) => Err(format!("bitcalc: option '--{name}' is ambiguous")),
+        (None, None, _) => Err(BitcalcError::UnknownName(name.to_owned())),
+        (None, Some(_), Some(_)) => Err(BitcalcError::AmbiguousName(name.to_owned())),
     }
 }
 
-fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<String>, String> {
+fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<String>, BitcalcError> {
     match letter {
         'h' => return Ok(Some(USAGE.to_owned())),
         'V' => {
@@ -285,8 +289,7 @@ fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<
         }
         'v' => machine.verbose += 1,
         'F' => {
-            machine.format =
-                Format::of(value).ok_or_else(|| format!("Error: {value}: {value} is an unknown format"))?;
+            machine.format = Format::of(value).ok_or_else(|| BitcalcError::Format(value.to_owned()))?;
         }
         _ => machine.script(&script_of(value)?)?,
     }
@@ -296,7 +299,7 @@ fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<
 /// More than any script needs; an endless standard input must not exhaust memory.
 const LONGEST_SCRIPT: u64 = 16 << 20;
 
-fn script_of(file: &str) -> Result<String, String> {
+fn script_of(file: &str) -> Result<String, BitcalcError> {
     if file == "-" {
         let mut script = String::new();
         let read = std::io::stdin()
@@ -305,7 +308,7 @@ fn script_of(file: &str) -> Result<String, String> {
             .read_to_string(&mut script);
         return match read {
             Ok(_) => Ok(script),
-            Err(error) => Err(format!("Error: <stdin>: {error}")),
+            Err(error) => Err(BitcalcError::StandardInput(error)),
         };
     }
     root::input::text(Path::new(file)).map_err(|error| {
@@ -313,7 +316,10 @@ fn script_of(file: &str) -> Result<String, String> {
         let why = why.map_or_else(|| error.to_string(), |why| why.to_string());
         // As C formats it, without the number.
         let why = why.split(" (os error").next().unwrap_or_default();
-        format!("Error: {file}: Error opening file for reading: {why}")
+        BitcalcError::File {
+            file: file.to_owned(),
+            why: why.to_owned(),
+        }
     })
 }
 
@@ -324,7 +330,8 @@ mod tests {
     fn say(words: &[&str]) -> Result<String, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let mut machine = Calculator::default();
-        Ok(calculate(&words, &mut machine)?.unwrap_or_else(|| machine.result()))
+        let text = calculate(&words, &mut machine).map_err(|error| error.to_string())?;
+        Ok(text.unwrap_or_else(|| machine.result()))
     }
 
     #[test]
@@ -422,7 +429,7 @@ mod tests {
 
     #[test]
     fn one_value_is_wanted_where_a_mask_is() {
-        assert_eq!(evaluate("0xc").map(|bits| bits.set().collect()), Ok(vec![2, 3]));
+        assert_eq!(evaluate("0xc").unwrap().set().collect::<Vec<_>>(), [2, 3]);
         assert!(evaluate("").is_err() && evaluate("1 2").is_err() && evaluate("g").is_err());
     }
 }

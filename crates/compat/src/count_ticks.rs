@@ -5,12 +5,12 @@
 //! The counts include other timers that fire on that CPU.
 
 use super::partrt::names;
-use machine::{CpuSet, Machine};
+use machine::{CpuId, CpuSet, Machine};
 use observe::{Class, Sample, activity, of_interrupt};
-use root::{Failure, Status};
-use root::{Root, output};
+use root::{Failure, Root, RootError, Status, output};
 use session::Session;
 use std::ffi::OsString;
+use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use terminal::Screen;
@@ -40,17 +40,70 @@ const STARTED: &str = "count_ticks";
 
 /// Runs it. Errors go to standard error after the program's name, with exit status 1.
 pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
-    let ended = Wanted::parse(args).and_then(|wanted| match wanted {
-        None => {
+    let ended = match Wanted::parse(args) {
+        Ok(None) => {
             screen.text(USAGE);
-            Ok(Status::Done)
+            return Status::Done;
         }
-        Some(wanted) => wanted.run(session, screen),
-    });
-    ended.unwrap_or_else(|said| {
-        screen.note(&format!("count_ticks: {said}\n"));
+        Ok(Some(wanted)) => wanted.run(session, screen),
+        Err(said) => Err(CountError::Usage(said)),
+    };
+    ended.unwrap_or_else(|error| {
+        screen.note(&format!("count_ticks: {error}\n"));
         Status::Failed
     })
+}
+
+/// Why nothing was counted.
+#[derive(Debug)]
+enum CountError {
+    /// A wrong command line.
+    Usage(String),
+    /// The value of `--cpu` names no CPUs.
+    Cpu(String),
+    /// These CPUs are offline.
+    Offline(CpuSet),
+    /// This CPU went offline during the count.
+    WentOffline(CpuId),
+    /// `/proc/interrupts` has no row of this machine's timers.
+    NoRow,
+    /// `--start` was not called on this boot.
+    NotStarted,
+    /// The counters that `--start` saved cannot be parsed.
+    Saved(serde_json::Error),
+    /// The counters cannot be written down.
+    Unsaved(serde_json::Error),
+    /// A file cannot be used.
+    File(Failure),
+    /// The program cannot be started.
+    Program(OsString, std::io::Error),
+}
+
+impl From<RootError> for CountError {
+    fn from(error: RootError) -> CountError {
+        CountError::File(error.into())
+    }
+}
+
+impl fmt::Display for CountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CountError::Usage(said) => f.write_str(said),
+            CountError::Cpu(text) => write!(f, "Invalid argument to the --cpu ({})", report::safe(text)),
+            CountError::Offline(cpus) => write!(f, "CPU {cpus} is not online"),
+            CountError::WentOffline(cpu) => write!(f, "CPU {} was offline in between", cpu.0),
+            CountError::NoRow => f.write_str("no row of /proc/interrupts counts the ticks of this machine"),
+            CountError::NotStarted => {
+                f.write_str("no count was started on this boot: call it with --start first")
+            }
+            CountError::Saved(error) => {
+                write!(f, "{}/{STARTED} cannot be read: {error}", root::state::RUN_DIR)
+            }
+            CountError::Unsaved(error) => error.fmt(f),
+            CountError::File(error) => f.write_str(&in_a_line(error)),
+            CountError::Program(program, error) => write!(f, "{}: {error}", program.to_string_lossy()),
+        }
+    }
 }
 
 /// The parsed command line.
@@ -134,16 +187,15 @@ impl Wanted {
         }
     }
 
-    fn run(&self, session: &Session, screen: &mut Screen) -> Result<Status, String> {
+    fn run(&self, session: &Session, screen: &mut Screen) -> Result<Status, CountError> {
         let root = session.root();
         let machine = session.machine();
         let cpus = cpus(session, &self.cpu, &machine)?;
         match self.phase {
             Phase::Start => {
-                let sample = serde_json::to_vec(&take(root)).map_err(|error| error.to_string())?;
-                let changing = session.lock().map_err(in_a_line)?;
-                let kept = changing.state().replace(STARTED, &sample);
-                kept.map_err(|error| in_a_line(error.into()))?;
+                let sample = serde_json::to_vec(&take(root)).map_err(CountError::Unsaved)?;
+                let changing = session.lock().map_err(CountError::File)?;
+                changing.state().replace(STARTED, &sample)?;
                 Ok(Status::Done)
             }
             Phase::End => {
@@ -166,15 +218,14 @@ impl Wanted {
         after: &Sample,
         cpus: &CpuSet,
         screen: &mut Screen,
-    ) -> Result<(), String> {
+    ) -> Result<(), CountError> {
         let counts = ticks(before, after, cpus)?;
         if let Some(file) = &self.file {
             let rows: String = counts
                 .iter()
                 .map(|(cpu, ticks)| format!("{cpu} {ticks}\n"))
                 .collect();
-            output::write(Path::new(file), format!("# cpu ticks\n{rows}").as_bytes())
-                .map_err(|error| in_a_line(error.into()))?;
+            output::write(Path::new(file), format!("# cpu ticks\n{rows}").as_bytes())?;
         }
         let ticks: u64 = counts.iter().map(|(_, ticks)| ticks).sum();
         screen.text(&match self.form {
@@ -197,8 +248,8 @@ fn command(words: &[OsString]) -> Vec<OsString> {
 }
 
 /// The CPUs from a number, a list, or the name of a partition.
-fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, String> {
-    let invalid = || format!("Invalid argument to the --cpu ({})", report::safe(text));
+fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, CountError> {
+    let invalid = || CountError::Cpu(text.to_owned());
     let cpus = match CpuSet::parse_list(text) {
         Ok(cpus) => cpus,
         Err(_) => {
@@ -210,7 +261,7 @@ fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, Stri
     let silent = cpus.minus(&machine.topology.online);
     match (cpus.is_empty(), silent.is_empty()) {
         (true, _) => Err(invalid()),
-        (false, false) => Err(format!("CPU {silent} is not online")),
+        (false, false) => Err(CountError::Offline(silent)),
         (false, true) => Ok(cpus),
     }
 }
@@ -231,37 +282,32 @@ fn take(root: &Root) -> Sample {
 }
 
 /// Ticks of each CPU between two samples.
-fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64)>, String> {
+fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64)>, CountError> {
     let seen = activity(before, after);
-    let of = |cpu: machine::CpuId| {
+    let of = |cpu: CpuId| {
         let row = seen.cpus.iter().find(|row| row.cpu == cpu);
-        let row = row.ok_or_else(|| format!("CPU {} was offline in between", cpu.0))?;
-        let ticks = row
-            .ticks
-            .ok_or("no row of /proc/interrupts counts the ticks of this machine")?;
+        let row = row.ok_or(CountError::WentOffline(cpu))?;
+        let ticks = row.ticks.ok_or(CountError::NoRow)?;
         Ok((cpu.0, ticks))
     };
     cpus.iter().map(of).collect()
 }
 
 /// Reads and removes the counters that `--start` saved.
-fn started(session: &Session) -> Result<Sample, String> {
-    let nothing = || "no count was started on this boot: call it with --start first".to_owned();
-    let state = session.state().map_err(|error| in_a_line(error.into()))?;
-    let state = state.ok_or_else(nothing)?;
-    let kept = state.read(STARTED).map_err(|error| in_a_line(error.into()))?;
-    let sample = serde_json::from_slice(&kept.ok_or_else(nothing)?)
-        .map_err(|error| format!("{}/{STARTED} cannot be read: {error}", root::state::RUN_DIR))?;
-    state.remove(STARTED).map_err(|error| in_a_line(error.into()))?;
+fn started(session: &Session) -> Result<Sample, CountError> {
+    let state = session.state()?.ok_or(CountError::NotStarted)?;
+    let kept = state.read(STARTED)?.ok_or(CountError::NotStarted)?;
+    let sample = serde_json::from_slice(&kept).map_err(CountError::Saved)?;
+    state.remove(STARTED)?;
     Ok(sample)
 }
 
-fn spawn(command: &[OsString]) -> Result<Status, String> {
+fn spawn(command: &[OsString]) -> Result<Status, CountError> {
     let Some((program, arguments)) = command.split_first() else {
-        return Err("Missing command".to_owned());
+        return Err(CountError::Usage("Missing command".to_owned()));
     };
     let status = std::process::Command::new(program).args(arguments).status();
-    let status = status.map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+    let status = status.map_err(|error| CountError::Program(program.clone(), error))?;
     let code = status
         .code()
         .or_else(|| status.signal().map(|signal| 128 + signal))
@@ -269,7 +315,7 @@ fn spawn(command: &[OsString]) -> Result<Status, String> {
     Ok(Status::Program(u8::try_from(code).unwrap_or(1)))
 }
 
-fn in_a_line(error: Failure) -> String {
+fn in_a_line(error: &Failure) -> String {
     format!("{}: {}; {}", error.what, error.why, error.next)
 }
 
@@ -331,11 +377,9 @@ mod tests {
             sample("CPU0 CPU1\n LOC: 350 4 Local timer interrupts\n RES: 900 900 Rescheduling interrupts\n");
         let both = CpuSet::range(0, 1);
         // The second counter wrapped at 32 bits.
-        assert_eq!(ticks(&before, &after, &both), Ok(vec![(0, 250), (1, 10)]));
+        assert_eq!(ticks(&before, &after, &both).unwrap(), [(0, 250), (1, 10)]);
         let third = CpuSet::range(2, 2);
-        assert_eq!(
-            ticks(&before, &after, &third),
-            Err("CPU 2 was offline in between".to_owned())
-        );
+        let error = ticks(&before, &after, &third).unwrap_err();
+        assert_eq!(error.to_string(), "CPU 2 was offline in between");
     }
 }

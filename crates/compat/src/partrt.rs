@@ -135,8 +135,8 @@ fn detail(screen: &mut Screen, text: &str) {
 
 /// The CPUs of a mask in bitcalc's syntax; `None` for the mask 0.
 fn mask(text: &str) -> Result<Option<machine::CpuSet>, Failed> {
-    let bits = super::bitcalc::evaluate(text).map_err(Failed::Said)?;
-    let cpus = super::bitcalc::cpus(&bits).map_err(Failed::Said)?;
+    let bits = super::bitcalc::evaluate(text).map_err(|error| Failed::Said(error.to_string()))?;
+    let cpus = super::bitcalc::cpus(&bits).map_err(|error| Failed::Said(error.to_string()))?;
     Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
 }
 

@@ -18,7 +18,7 @@ pub struct Configuration {
 }
 
 /// The content of the file, `None` without a file, or why it cannot be read.
-type Seen = Result<Option<Vec<u8>>, String>;
+type Seen = Result<Option<Vec<u8>>, Failure>;
 
 /// Checks whether the declarations can be compared with this machine.
 pub type Fits<'a> = &'a dyn Fn(Option<&DeclaredFile>) -> Result<(), Failure>;
@@ -43,23 +43,23 @@ impl Configuration {
 
     /// Whether the file differs from when it was last read.
     pub fn is_changed(&self, session: &Session) -> bool {
-        declared::own_bytes(session).map_err(in_one_line) != self.seen
+        declared::own_bytes(session) != self.seen
     }
 
     /// Reads it again.
     ///
     /// # Errors
     /// The error in it; the previous configuration stays active.
-    pub fn reload(&mut self, session: &Session, fits: Fits) -> Result<(), String> {
-        let outcome = self.take(session, fits).map_err(in_one_line);
-        self.error = outcome.clone().err();
+    pub fn reload(&mut self, session: &Session, fits: Fits) -> Result<(), Failure> {
+        let outcome = self.take(session, fits);
+        self.error = outcome.as_ref().err().map(Failure::reason);
         outcome
     }
 
     /// Uses the same bytes that it records as seen, so that a later write is detected by the next check.
     fn take(&mut self, session: &Session, fits: Fits) -> Result<(), Failure> {
         let read = declared::own_bytes(session);
-        self.seen = read.clone().map_err(in_one_line);
+        self.seen = read.clone();
         let (file, mut said) = match read? {
             Some(bytes) => (
                 Some(DeclaredFile::of(PATH.to_owned(), &bytes)?),
@@ -74,10 +74,6 @@ impl Configuration {
         (self.file, self.watching) = (file, said);
         Ok(())
     }
-}
-
-fn in_one_line(error: Failure) -> String {
-    format!("{}: {}", error.what, error.why)
 }
 
 #[cfg(test)]
@@ -106,7 +102,7 @@ mod tests {
         let never: Fits = &|_| Err(Failure::usage("no CPU 99", "this machine has 2", "name others"));
         let mut is_kept = |fits: Fits, words: &str| {
             assert!(configuration.is_changed(&session), "{words}");
-            let said = configuration.reload(&session, fits).unwrap_err();
+            let said = configuration.reload(&session, fits).unwrap_err().reason();
             assert!(said.contains(words), "{said}");
             assert_eq!(configuration.error.as_ref(), Some(&said));
             assert!(!configuration.is_changed(&session), "it is told once: {words}");

@@ -20,17 +20,16 @@ use crate::service::Service;
 use crate::sources::Sources;
 use crate::threads::Threads;
 use crate::webhook::Posts;
+use check::LayerName;
 use metric_state::Counts;
 use plan::declared::Repair;
-use root::Failure;
-use root::process;
-use session::Session;
+use root::{Failure, process};
 use session::declared::DeclaredFile;
 use session::own_process::{cpu_time, step_aside};
-use session::seconds_now;
+use session::{Session, seconds_now};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use watch::drift::{BucketLevel, Burst, Interval, Layers, Line, Notification, TokenBucket};
+use watch::drift::{BucketLevel, Burst, Interval, Layers, Line, LineEvent, Notification, TokenBucket};
 
 /// What the daemon watches, and where it writes.
 #[derive(Clone, Debug)]
@@ -133,12 +132,16 @@ impl<'s> Daemon<'s> {
             Layers::all(),
             None,
         )?;
-        daemon.say(Line::new(seconds_now(), "started", daemon.opening(&looked)));
+        daemon.say(Line::new(
+            seconds_now(),
+            LineEvent::Started,
+            daemon.opening(&looked),
+        ));
         daemon.outlets.check_first_write()?;
         daemon.let_go();
         let missing = daemon.sources.missing();
         for line in missing {
-            daemon.say(Line::new(seconds_now(), "source", line));
+            daemon.say(Line::new(seconds_now(), LineEvent::Source, line));
         }
         daemon.take(looked, Layers::all(), &[]);
         daemon
@@ -208,7 +211,7 @@ impl<'s> Daemon<'s> {
                 .into_iter()
                 .chain(self.posts.tend())
             {
-                self.say(Line::new(seconds_now(), "alert", line));
+                self.say(Line::new(seconds_now(), LineEvent::Alert, line));
             }
             self.tell_outlets();
             self.tell_metrics();
@@ -293,7 +296,7 @@ impl<'s> Daemon<'s> {
             self.burst.add(now, Notification::Thread);
         }
         if self.folders.look(self.session.root(), now) {
-            let layers = Layers::named(&["partition", "tasks", "knobs"]);
+            let layers = Layers::named(&[LayerName::Partition, LayerName::Tasks, LayerName::Knobs]);
             self.burst.add(now, Notification::Round(layers));
         }
         if self.rounds.due() > now {
@@ -326,9 +329,9 @@ impl<'s> Daemon<'s> {
         let former = self.configuration.error.clone();
         let line = match self.configuration.reload(session, &fits) {
             Ok(()) => format!("{} was read again", plan::declared::PATH),
-            Err(error) => format!("the old one stays in force: {error}"),
+            Err(error) => format!("the old one stays in force: {}", error.reason()),
         };
-        let line = Line::new(seconds_now(), "configuration", line);
+        let line = Line::new(seconds_now(), LineEvent::Configuration, line);
         // The receivers of alerts must know that a different configuration is checked than the file's, and when that ends.
         if self.configuration.error != former {
             self.alert(&line);
@@ -374,7 +377,7 @@ impl<'s> Daemon<'s> {
         ) {
             Ok(looked) => {
                 if !std::mem::take(&mut self.trouble).is_empty() {
-                    let line = Line::new(seconds_now(), "trouble", "check answers again");
+                    let line = Line::new(seconds_now(), LineEvent::Trouble, "check answers again");
                     self.alert(&line);
                     self.say(line);
                 }
@@ -384,7 +387,7 @@ impl<'s> Daemon<'s> {
                 let line = format!("check: {}: {}", error.what, error.why);
                 if self.trouble != line {
                     self.trouble.clone_from(&line);
-                    let line = Line::new(seconds_now(), "trouble", line);
+                    let line = Line::new(seconds_now(), LineEvent::Trouble, line);
                     self.alert(&line);
                     self.say(line);
                 }
@@ -414,7 +417,12 @@ impl<'s> Daemon<'s> {
         let wishes = looked.intention.wishes.iter();
         let names = wishes.map(|wish| wish.intent.name.as_str());
         self.folders.know(self.session.root(), &looked.machine, names);
-        if let Some(tasks) = looked.machine.tasks.as_ref().filter(|_| asked.has("tasks")) {
+        if let Some(tasks) = looked
+            .machine
+            .tasks
+            .as_ref()
+            .filter(|_| asked.has(LayerName::Tasks))
+        {
             self.threads
                 .know(self.session.root(), tasks, &looked.intention.cpus());
         }
@@ -483,9 +491,9 @@ impl<'s> Daemon<'s> {
         self.service.stopping();
         self.alerts.end();
         for line in self.posts.end() {
-            self.say(Line::new(seconds_now(), "alert", line));
+            self.say(Line::new(seconds_now(), LineEvent::Alert, line));
         }
-        self.say(Line::new(seconds_now(), "stopped", why));
+        self.say(Line::new(seconds_now(), LineEvent::Stopped, why));
         self.keep();
     }
 }

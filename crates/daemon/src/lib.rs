@@ -20,4 +20,4 @@ mod webhook;
 pub use daemon::{DaemonOptions, metrics_text, run};
 pub use live::{LiveOptions, LiveSource};
 pub use outlets::LOG;
-pub use webhook::accepted as webhook_accepted;
+pub use webhook::{NotAccepted, accepted as webhook_accepted};

@@ -10,15 +10,16 @@ use machine::CpuSet;
 use observe::Sample;
 use plan::declared::Watching;
 use root::output::{Draft, Durability, Readers};
-use root::{Root, told};
+use root::{Root, RootError, told};
 use serving::Server;
 use session::Session;
 use session::own_process::step_aside;
 use session::seconds_now;
+use std::fmt;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use watch::metrics::{Form, Known, Totals, exposition};
@@ -189,8 +190,11 @@ impl Giver {
                     .gathered
                     .give(&self.root, &self.outlet, &self.shared, Form::Text);
                 let written = write(Path::new(&path), &text);
-                self.file
-                    .note(&self.shared, written.err(), &format!("{path} is written"));
+                self.file.note(
+                    &self.shared,
+                    written.err().map(|error| error.to_string()),
+                    &format!("{path} is written"),
+                );
             }
             let next_listen = (self.outlet.listen.is_some() && server.is_none()).then_some(listen_at);
             let next_write = self.outlet.textfile.is_some().then_some(write_at);
@@ -256,8 +260,11 @@ impl Gathered {
             && self.measured_at.is_none_or(|at| at.elapsed() >= RESULTS.0)
         {
             let read = measured(Path::new(path));
-            self.results
-                .note(shared, read.as_ref().err().cloned(), &format!("{path} is read"));
+            self.results.note(
+                shared,
+                read.as_ref().err().map(ToString::to_string),
+                &format!("{path} is read"),
+            );
             self.measured = read.ok();
             self.measured_at = Some(Instant::now());
         }
@@ -271,9 +278,32 @@ impl Gathered {
 }
 
 /// The last measurement. A file that is still being written is incomplete.
-fn measured(path: &Path) -> Result<formats::Recording, String> {
-    let bytes = root::input::bytes(path, RESULTS.1).map_err(|error| error.to_string())?;
-    formats::read(&mut bytes.as_slice()).map_err(|error| format!("{}: {error}", path.display()))
+fn measured(path: &Path) -> Result<formats::Recording, ResultsError> {
+    let bytes = root::input::bytes(path, RESULTS.1)?;
+    formats::read(&mut bytes.as_slice()).map_err(|error| ResultsError::Format(path.to_owned(), error))
+}
+
+/// Why the file with the last measurement cannot be used.
+enum ResultsError {
+    /// It cannot be read.
+    Unreadable(RootError),
+    /// Its content is no result.
+    Format(PathBuf, formats::ReadError),
+}
+
+impl From<RootError> for ResultsError {
+    fn from(error: RootError) -> ResultsError {
+        ResultsError::Unreadable(error)
+    }
+}
+
+impl fmt::Display for ResultsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResultsError::Unreadable(error) => error.fmt(f),
+            ResultsError::Format(path, error) => write!(f, "{}: {error}", path.display()),
+        }
+    }
 }
 
 /// The second number of `/proc/self/statm`, in pages.
@@ -283,14 +313,10 @@ fn resident_bytes(root: &Root) -> Option<u64> {
     pages.checked_mul(u64::try_from(rustix::param::page_size()).ok()?)
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    let written = || {
-        let mut draft = Draft::create(path, Readers::Everybody)?;
-        draft.append(text.as_bytes())?;
-        draft.place(Durability::Cached)
-    };
-    let written: Result<(), root::RootError> = written();
-    written.map_err(|error| error.to_string())
+fn write(path: &Path, text: &str) -> Result<(), RootError> {
+    let mut draft = Draft::create(path, Readers::Everybody)?;
+    draft.append(text.as_bytes())?;
+    draft.place(Durability::Cached)
 }
 
 /// Ignores poisoning: a half-done update by the other thread only leaves a number that is slightly old.

@@ -4,7 +4,7 @@
 //! the partition layer, which reads the whole machine again. So does each round.
 
 use crate::configuration::Configuration;
-use check::{Case, CheckFinding, Counters, Evidence, Intention, Means, check_layers};
+use check::{Case, CheckFinding, Counters, Evidence, Intention, LayerName, Means, check_layers};
 use machine::Machine;
 use observe::Activity;
 use plan::Profile;
@@ -44,11 +44,11 @@ pub fn look(
     last: Option<Observation>,
 ) -> Result<Observation, Failure> {
     let root = session.root();
-    let (machine, known) = match last.filter(|_| !layers.has("partition")) {
+    let (machine, known) = match last.filter(|_| !layers.has(LayerName::Partition)) {
         None => (whole(session, layers), Vec::new()),
         Some(last) => (partly(root, layers, last.machine), last.cases),
     };
-    let boot = match layers.has("boot line") {
+    let boot = match layers.has(LayerName::BootLine) {
         true => {
             let scene = BootScene::read(session)?;
             let counted = Counted::nothing("the daemon counts on its own");
@@ -60,7 +60,7 @@ pub fn look(
         false => None,
     };
     let intention = wanted(session, &machine, cpus, configuration.file.as_ref())?;
-    let cases = match layers.has("knobs") {
+    let cases = match layers.has(LayerName::Knobs) {
         true => cases(session, &machine, &intention),
         false => cases_from(session, &machine, &intention, |wish, concerned| {
             let is_same = |case: &&Case| {
@@ -127,7 +127,7 @@ fn whole(session: &Session, layers: Layers) -> Machine {
     let root = session.root();
     session.refresh();
     let machine = session.machine();
-    let machine = match layers.has("tasks") {
+    let machine = match layers.has(LayerName::Tasks) {
         true => machine.with_task_cgroups(root),
         false => machine.with_attendants(root),
     };
@@ -139,20 +139,20 @@ fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
         unreadable: Vec::new(),
         ..last
     };
-    if layers.has("tasks") {
+    if layers.has(LayerName::Tasks) {
         machine.tasks = None;
         machine = machine.with_task_cgroups(root);
-    } else if layers.has("neighbours") {
+    } else if layers.has(LayerName::Neighbours) {
         machine.tasks = None;
         machine = machine.with_attendants(root);
     }
-    if layers.has("neighbours") {
+    if layers.has(LayerName::Neighbours) {
         machine = machine.with_neighbours(root);
     }
-    if layers.has("knobs") {
+    if layers.has(LayerName::Knobs) {
         machine = machine.with_isolation(root);
     }
-    match layers.has("interrupts") {
+    match layers.has(LayerName::Interrupts) {
         true => machine.with_interrupts(root),
         false => machine,
     }
@@ -182,13 +182,13 @@ impl Observation {
             counters: &counters,
             boot: None,
         };
-        let found = check_layers(&evidence, &self.cases, |layer| layer.name == "effects");
+        let found = check_layers(&evidence, &self.cases, |layer| layer.name == LayerName::Effects);
         let told = found
             .iter()
             .filter(|one| is_told(one, watching))
             .map(kept)
             .collect();
-        (told, Layers::named(&["effects"]))
+        (told, Layers::named(&[LayerName::Effects]))
     }
 }
 
@@ -200,10 +200,10 @@ pub fn is_told(one: &CheckFinding, watching: &Watching) -> bool {
 /// A finding in the form of the ledger.
 pub fn kept(one: &CheckFinding) -> OpenFinding {
     OpenFinding {
-        id: one.finding.id.clone(),
+        id: one.finding.id.to_string(),
         subject: one.finding.subject.clone(),
         partition: one.partition.clone(),
-        layer: one.layer.to_owned(),
+        layer: one.layer_text().to_owned(),
         level: one.finding.level,
         message: one.finding.message.clone(),
         fix: one.finding.fix.clone(),
@@ -248,12 +248,16 @@ mod tests {
         assert_eq!(machine.irqbalance_sockets, [] as [&str; 0]);
         set("f\n", "f\n");
         write("run/irqbalance/irqbalance1.sock", "");
-        let machine = partly(root, Layers::named(&["tasks", "interrupts"]), machine);
+        let machine = partly(
+            root,
+            Layers::named(&[LayerName::Tasks, LayerName::Interrupts]),
+            machine,
+        );
         assert_eq!(masks(&machine), wanted("0-2", "0-2"), "nobody asked for it");
-        let machine = partly(root, Layers::named(&["knobs"]), machine);
+        let machine = partly(root, Layers::named(&[LayerName::Knobs]), machine);
         assert_eq!(masks(&machine), wanted("0-3", "0-3"));
         assert_eq!(machine.irqbalance_sockets, [] as [&str; 0], "nobody asked for it");
-        let machine = partly(root, Layers::named(&["neighbours"]), machine);
+        let machine = partly(root, Layers::named(&[LayerName::Neighbours]), machine);
         assert_eq!(machine.irqbalance_sockets, ["irqbalance1.sock"]);
     }
 }

@@ -4,7 +4,7 @@ use plan::Level;
 use root::{Failure, Status};
 use root::{RootError, datagram, log};
 use std::path::{Path, PathBuf};
-use watch::drift::{Line, text};
+use watch::drift::{Line, LineEvent, text};
 
 /// The default log.
 pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
@@ -106,7 +106,7 @@ impl Outlets {
         let lost = std::mem::take(&mut self.lost);
         Some(Line::new(
             now_s,
-            "log",
+            LineEvent::Log,
             format!("{lost} lines before this one are lost: {error}"),
         ))
     }
@@ -116,9 +116,9 @@ impl Outlets {
 fn of_journal(line: &Line) -> Vec<u8> {
     let level = line.finding.as_ref().map(|finding| finding.level);
     let priority = match (line.event, level) {
-        ("appeared" | "changed", Some(Level::Error)) => "3",
-        ("appeared" | "changed", Some(Level::Warning)) => "4",
-        ("gone", _) => "5",
+        (LineEvent::Appeared | LineEvent::Changed, Some(Level::Error)) => "3",
+        (LineEvent::Appeared | LineEvent::Changed, Some(Level::Warning)) => "4",
+        (LineEvent::Gone, _) => "5",
         _ => "6",
     };
     let message = match &line.finding {
@@ -144,7 +144,7 @@ fn of_journal(line: &Line) -> Vec<u8> {
     put("MESSAGE", &message);
     put("PRIORITY", priority);
     put("SYSLOG_IDENTIFIER", "quietcore");
-    put("QUIETCORE_EVENT", line.event);
+    put("QUIETCORE_EVENT", line.event.as_str());
     if let Some(finding) = &line.finding {
         put("QUIETCORE_FINDING", &finding.id);
         put("QUIETCORE_SUBJECT", &finding.subject);
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_full_log_is_told_and_goes_on() {
         let mut outlets = Outlets::new(Path::new("/dev/full"));
-        let line = Line::new(1, "started", "x");
+        let line = Line::new(1, LineEvent::Started, "x");
         outlets.say(&line, false);
         outlets.say(&line, false);
         assert!(
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_log_that_cannot_begin_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let line = Line::new(1, "started", "x");
+        let line = Line::new(1, LineEvent::Started, "x");
         let mut outlets = Outlets::new(dir.path());
         outlets.place().unwrap();
         outlets.say(&line, false);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_journal_gets_fields() {
-        let bytes = of_journal(&Line::new(1, "started", "a\nPRIORITY=0"));
+        let bytes = of_journal(&Line::new(1, LineEvent::Started, "a\nPRIORITY=0"));
         let mut wanted = b"MESSAGE\n".to_vec();
         wanted.extend(21_u64.to_le_bytes());
         wanted.extend(b"started: a\nPRIORITY=0\nPRIORITY=6\n");

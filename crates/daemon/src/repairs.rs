@@ -6,7 +6,7 @@ use plan::declared::Watching;
 use session::Session;
 use session::seconds_now;
 use verify::repair::{Refusal, repair_found};
-use watch::drift::{Line, RepairDecision, Repairs};
+use watch::drift::{Line, LineEvent, RepairDecision, Repairs};
 
 /// What was repaired, and when.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Repairing {
                 RepairDecision::Now => due.push(one),
                 RepairDecision::Left => {}
                 RepairDecision::NoMore => {
-                    let line = Line::about(now_s, "not_repaired", &kept(one));
+                    let line = Line::about(now_s, LineEvent::NotRepaired, &kept(one));
                     lines.push(Line {
                         message: "it was repaired five times within ten minutes: another program sets it again, so it is left alone"
                             .to_owned(),
@@ -49,7 +49,7 @@ impl Repairing {
             Err(error) => {
                 let text = format!("{}: {}", error.what, error.why);
                 if self.trouble != text {
-                    lines.push(Line::new(now_s, "not_repaired", text.clone()));
+                    lines.push(Line::new(now_s, LineEvent::NotRepaired, text.clone()));
                 }
                 self.trouble = text;
                 return lines;
@@ -57,7 +57,7 @@ impl Repairing {
         };
         self.trouble.clear();
         let done = repaired.done.into_iter();
-        lines.extend(done.map(|text| Line::new(now_s, "repaired", text)));
+        lines.extend(done.map(|text| Line::new(now_s, LineEvent::Repaired, text)));
         lines.extend(self.refusal_lines(due, repaired.refused, now_s));
         lines
     }
@@ -81,12 +81,12 @@ impl Repairing {
             if self.repairs.outcome(&kept, &why, now_s) && !why.is_empty() {
                 lines.push(Line {
                     message: why,
-                    ..Line::about(now_s, "not_repaired", &kept)
+                    ..Line::about(now_s, LineEvent::NotRepaired, &kept)
                 });
             }
         }
         let others = refused.into_iter();
-        lines.extend(others.map(|refusal| Line::new(now_s, "not_repaired", refusal.text)));
+        lines.extend(others.map(|refusal| Line::new(now_s, LineEvent::NotRepaired, refusal.text)));
         lines
     }
 }

@@ -2,9 +2,8 @@
 
 use machine::Cgroups;
 use machine::cgroups::parse_mountinfo;
-use root::Failure;
-use root::Root;
 use root::told::{Netlink, Signals, Take, Writes, Written, wait};
+use root::{Failure, Root, RootError};
 use session::Session;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -24,10 +23,10 @@ pub enum Told {
 /// All of them.
 pub struct Sources {
     signals: Signals,
-    processes: Result<Netlink, String>,
-    uevents: Result<Netlink, String>,
-    links: Result<Netlink, String>,
-    writes: Result<Writes, String>,
+    processes: Result<Netlink, RootError>,
+    uevents: Result<Netlink, RootError>,
+    links: Result<Netlink, RootError>,
+    writes: Result<Writes, RootError>,
     /// File systems whose writes are not reported, and why.
     deaf: Vec<String>,
     processes_pace: Interval,
@@ -44,10 +43,10 @@ impl Sources {
     pub fn open(root: &Root) -> Result<Sources, Failure> {
         let mut sources = Sources {
             signals: Signals::listen()?,
-            processes: Netlink::processes().map_err(|error| error.to_string()),
-            uevents: Netlink::uevents().map_err(|error| error.to_string()),
-            links: Netlink::links().map_err(|error| error.to_string()),
-            writes: Writes::listen().map_err(|error| error.to_string()),
+            processes: Netlink::processes(),
+            uevents: Netlink::uevents(),
+            links: Netlink::links(),
+            writes: Writes::listen(),
             deaf: Vec::new(),
             processes_pace: Interval::PROCESSES,
             writes_pace: Interval::WRITES,
@@ -68,9 +67,11 @@ impl Sources {
 
     /// Each source with its error; empty for none.
     pub fn shown(&self) -> Vec<(&'static str, String)> {
-        let of = |source: &Result<Netlink, String>| source.as_ref().err().cloned().unwrap_or_default();
+        let of = |source: &Result<Netlink, RootError>| {
+            source.as_ref().err().map(ToString::to_string).unwrap_or_default()
+        };
         let writes = match &self.writes {
-            Err(why) => why.clone(),
+            Err(error) => error.to_string(),
             Ok(_) => self.deaf.join("; "),
         };
         vec![
@@ -190,7 +191,7 @@ impl Sources {
             }
         });
         if let Err(error) = taken {
-            self.writes = Err(error.to_string());
+            self.writes = Err(error);
             each(Told::Notification(Notification::Lost));
         }
     }
@@ -204,13 +205,13 @@ impl Sources {
 }
 
 /// Whether something was lost: the kernel dropped messages, or the source itself failed.
-fn take(source: &mut Result<Netlink, String>, told: &mut dyn FnMut(&[u8])) -> bool {
+fn take(source: &mut Result<Netlink, RootError>, told: &mut dyn FnMut(&[u8])) -> bool {
     let Ok(socket) = source else { return false };
     match socket.take(MOST, told) {
         Ok(Take::All | Take::Some) => false,
         Ok(Take::Lost) => true,
         Err(error) => {
-            *source = Err(error.to_string());
+            *source = Err(error);
             true
         }
     }

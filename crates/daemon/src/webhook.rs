@@ -3,6 +3,7 @@
 
 use plan::declared::Webhook;
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::thread::JoinHandle;
@@ -97,11 +98,51 @@ fn deliver(mut batch: VecDeque<(Webhook, Vec<u8>)>) -> Vec<String> {
     lines
 }
 
+/// Why a line was not taken.
+#[derive(Debug)]
+enum PostError {
+    /// The name of the host has no address.
+    NoAddress,
+    /// No answer within [`LIMIT`].
+    Late,
+    /// The system refused the connection, or ended it.
+    Io(std::io::Error),
+    /// An answer that does not accept the post.
+    Answered(NotAccepted),
+}
+
+impl fmt::Display for PostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostError::NoAddress => f.write_str("the name has no address"),
+            PostError::Late => write!(f, "it did not answer within {} s", LIMIT.as_secs()),
+            PostError::Io(error) => error.fmt(f),
+            PostError::Answered(answer) => answer.fmt(f),
+        }
+    }
+}
+
+/// The first line of an answer that does not accept the post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAccepted(String);
+
+impl fmt::Display for NotAccepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it answered `{}`", report::safe(&self.0))
+    }
+}
+
+impl From<std::io::Error> for PostError {
+    fn from(error: std::io::Error) -> PostError {
+        match error.kind() {
+            ErrorKind::WouldBlock | ErrorKind::TimedOut => PostError::Late,
+            _ => PostError::Io(error),
+        }
+    }
+}
+
 /// Posts one line.
-///
-/// # Errors
-/// The error as text.
-fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
+fn post(webhook: &Webhook, line: &[u8]) -> Result<(), PostError> {
     let end = Instant::now() + LIMIT;
     let mut stream = connect(webhook, end)?;
     let host = if webhook.host.contains(':') {
@@ -118,25 +159,25 @@ fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
     )
     .into_bytes();
     request.extend(body);
-    stream.set_write_timeout(Some(left(end)?)).map_err(words)?;
-    stream.write_all(&request).map_err(words)?;
+    stream.set_write_timeout(Some(left(end)?))?;
+    stream.write_all(&request)?;
     let mut answer = Vec::new();
     let mut part = [0; 256];
     while !answer.contains(&b'\n') && answer.len() < MOST_ANSWER {
-        stream.set_read_timeout(Some(left(end)?)).map_err(words)?;
-        match stream.read(&mut part).map_err(words)? {
+        stream.set_read_timeout(Some(left(end)?))?;
+        match stream.read(&mut part)? {
             0 => break,
             length => answer.extend(part.get(..length).unwrap_or_default()),
         }
     }
-    accepted(&answer)
+    accepted(&answer).map_err(PostError::Answered)
 }
 
 /// Whether an HTTP server accepted the post: a status from 200 to 299. Only the first line of the answer counts.
 ///
 /// # Errors
 /// The first line, if it is not a status line or has another status.
-pub fn accepted(answer: &[u8]) -> Result<(), String> {
+pub fn accepted(answer: &[u8]) -> Result<(), NotAccepted> {
     let first = String::from_utf8_lossy(answer);
     let first = first.lines().next().unwrap_or_default();
     let status = first
@@ -144,38 +185,28 @@ pub fn accepted(answer: &[u8]) -> Result<(), String> {
         .and_then(|rest| rest.split(' ').nth(1));
     match status {
         Some(status) if status.len() == 3 && status.starts_with('2') => Ok(()),
-        _ => Err(format!("it answered `{}`", report::safe(first))),
+        _ => Err(NotAccepted(first.to_owned())),
     }
 }
 
-fn connect(webhook: &Webhook, end: Instant) -> Result<TcpStream, String> {
-    let mut why = "the name has no address".to_owned();
-    for address in (webhook.host.as_str(), webhook.port)
-        .to_socket_addrs()
-        .map_err(words)?
-    {
+fn connect(webhook: &Webhook, end: Instant) -> Result<TcpStream, PostError> {
+    let mut why = PostError::NoAddress;
+    for address in (webhook.host.as_str(), webhook.port).to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, left(end)?) {
             Ok(stream) => return Ok(stream),
-            Err(error) => why = words(error),
+            Err(error) => why = error.into(),
         }
     }
     Err(why)
 }
 
 /// The remaining time. None is an error, because a timeout of zero would mean no limit.
-fn left(end: Instant) -> Result<Duration, String> {
+fn left(end: Instant) -> Result<Duration, PostError> {
     let left = end.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(late()) } else { Ok(left) }
-}
-
-fn late() -> String {
-    format!("it did not answer within {} s", LIMIT.as_secs())
-}
-
-fn words(error: std::io::Error) -> String {
-    match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
-        _ => error.to_string(),
+    if left.is_zero() {
+        Err(PostError::Late)
+    } else {
+        Ok(left)
     }
 }
 

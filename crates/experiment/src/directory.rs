@@ -8,6 +8,7 @@ use measure::Kind;
 use root::{Failure, input, output};
 use serde::{Deserialize, Serialize};
 use session::read_recording;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use study::heat::Heat;
 use study::{MOST_BYTES, Place, Record, Study, What};
@@ -130,7 +131,7 @@ impl Directory {
         let recording =
             formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
         self.belongs(place.cell, &recording)
-            .map_err(|why| foreign_result(&path, &why))?;
+            .map_err(|why| foreign_result(&path, &why.to_string()))?;
         if let Some(folder) = path.parent() {
             output::make_folder(folder)?;
         }
@@ -163,7 +164,7 @@ impl Directory {
             }
             let recording = read_recording(&path)?;
             self.belongs(place.cell, &recording)
-                .map_err(|why| foreign_result(&path, &why))?;
+                .map_err(|why| foreign_result(&path, &why.to_string()))?;
             results.push((place, recording));
         }
         Ok(results)
@@ -226,9 +227,9 @@ impl Directory {
     }
 
     /// Whether a result is complete and belongs to this cell.
-    fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), String> {
+    fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), ForeignResult> {
         let Some(own) = &recording.own else {
-            return Err("it was not measured by quietcore".to_owned());
+            return Err(ForeignResult::OfAnotherTool);
         };
         let kind = match self.study.what {
             What::Latency => Kind::Latency,
@@ -241,9 +242,13 @@ impl Directory {
             .for_each(|thread| cpus = cpus.or(&machine::CpuSet::range(thread.cpu.0, thread.cpu.0)));
         let kernel = |kernel: &Option<String>| kernel.clone().unwrap_or_else(|| "unknown".to_owned());
         let (environment, record) = (&own.environment, &self.record);
-        let differs = |what: &str, there: &str, wanted: &str| match there == wanted {
+        let differs = |what: &'static str, there: &str, wanted: &str| match there == wanted {
             true => Ok(()),
-            false => Err(format!("{what} of it is {there}, and {wanted} in this study")),
+            false => Err(ForeignResult::Differs {
+                what,
+                there: there.to_owned(),
+                wanted: wanted.to_owned(),
+            }),
         };
         differs(
             "the version of quietcore",
@@ -260,20 +265,62 @@ impl Directory {
         if let (true, Some(cell)) = (self.study.needs_boots(), self.study.cells.get(cell)) {
             let line = environment.cmdline.as_deref().unwrap_or_default();
             if let Some(why) = self.study.wrong_line(cell.boot, &record.cpus, line) {
-                return Err(format!("it was measured under another boot line: {why}"));
+                return Err(ForeignResult::BootLine(why));
             }
             let release = kernel(&environment.release);
             if self.study.is_kernel_of_another(cell.boot, &release) {
-                return Err(format!(
-                    "it was measured under kernel {release}, which is another level"
-                ));
+                return Err(ForeignResult::Kernel(release));
             }
         }
         differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
         match (own.kind == kind, own.complete) {
-            (false, _) => Err(format!("it does not answer `measure {}`", self.study.what.word())),
-            (_, false) => Err("it was interrupted".to_owned()),
+            (false, _) => Err(ForeignResult::Kind(self.study.what)),
+            (_, false) => Err(ForeignResult::Interrupted),
             _ => Ok(()),
+        }
+    }
+}
+
+/// Why a result does not belong to a cell of this study.
+#[derive(Debug)]
+enum ForeignResult {
+    /// Another tool measured it.
+    OfAnotherTool,
+    /// A property has another value than in this study.
+    Differs {
+        /// The property.
+        what: &'static str,
+        /// Its value in the result.
+        there: String,
+        /// Its value in the study.
+        wanted: String,
+    },
+    /// Another boot line, with what is wrong in it.
+    BootLine(String),
+    /// The kernel of another level.
+    Kernel(String),
+    /// It is not the kind of measurement that the study asks for.
+    Kind(What),
+    /// It is incomplete.
+    Interrupted,
+}
+
+impl fmt::Display for ForeignResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ForeignResult::OfAnotherTool => f.write_str("it was not measured by quietcore"),
+            ForeignResult::Differs { what, there, wanted } => {
+                write!(f, "{what} of it is {there}, and {wanted} in this study")
+            }
+            ForeignResult::BootLine(why) => write!(f, "it was measured under another boot line: {why}"),
+            ForeignResult::Kernel(release) => {
+                write!(
+                    f,
+                    "it was measured under kernel {release}, which is another level"
+                )
+            }
+            ForeignResult::Kind(what) => write!(f, "it does not answer `measure {}`", what.word()),
+            ForeignResult::Interrupted => f.write_str("it was interrupted"),
         }
     }
 }

@@ -8,6 +8,7 @@ use root::{Failure, Root, Status};
 use session::Session;
 use session::isolation::{existing_cpus, plan_on};
 use session::own_process;
+use std::fmt;
 use std::path::Path;
 use study::{Cell, LoadPlace, PARTITION, Study};
 
@@ -103,7 +104,7 @@ impl Forecast {
     ///
     /// # Errors
     /// The reason.
-    pub fn possible(&self, session: &Session, cell: &Cell) -> Result<Vec<String>, String> {
+    pub fn possible(&self, session: &Session, cell: &Cell) -> Result<Vec<String>, Impossible> {
         possible(session, cell, &self.study, &self.cpus, &self.machine)
     }
 
@@ -133,6 +134,45 @@ pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Roo
     }
 }
 
+/// Why a cell is impossible on this machine.
+#[derive(Debug)]
+pub enum Impossible {
+    /// Its plan is refused.
+    Refused(plan::Refusal),
+    /// A knob that it names does not exist here.
+    NoKnob(&'static str),
+    /// A knob that the study tests changes nothing.
+    IdleKnob(&'static str),
+    /// Its load needs more CPUs.
+    TooFewCpus {
+        /// The load.
+        load: &'static str,
+        /// The number of CPUs that it needs.
+        needed: usize,
+        /// The number of CPUs for it.
+        there: usize,
+    },
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Impossible::Refused(refusal) => f.write_str(&refusal.to_string().replace('\n', "; ")),
+            Impossible::NoKnob(name) => write!(f, "this machine has no {name}"),
+            Impossible::IdleKnob(knob) => write!(
+                f,
+                "{knob} would change nothing in it, so it is not what its name says"
+            ),
+            Impossible::TooFewCpus { load, needed, there } => {
+                write!(
+                    f,
+                    "the load {load} needs {needed} CPUs, and there are {there} for it"
+                )
+            }
+        }
+    }
+}
+
 /// Notes about a cell, or why it is impossible.
 fn possible(
     session: &Session,
@@ -140,18 +180,18 @@ fn possible(
     study: &Study,
     cpus: &CpuSet,
     machine: &Machine,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, Impossible> {
     let root = session.root();
     let mut notes = Vec::new();
     let mut rest = None;
     if let Some(intent) = &cell.intent {
-        let plan = plan_on(session, machine, &with_cpus(session, intent, cpus))
-            .map_err(|refusal| refusal.to_string().replace('\n', "; "))?;
+        let plan =
+            plan_on(session, machine, &with_cpus(session, intent, cpus)).map_err(Impossible::Refused)?;
         for knob in &plan.knobs {
             let name = knob.name;
             match knob.state {
                 State::Absent if intent.with.contains_key(name) => {
-                    return Err(format!("this machine has no {name}"));
+                    return Err(Impossible::NoKnob(name));
                 }
                 State::Already if study.axes.iter().any(|axis| axis.name == name) => {
                     notes.push(format!(
@@ -162,20 +202,17 @@ fn possible(
             }
         }
         if let Some(knob) = idle_knob(&plan).filter(|_| !study.which_knob.is_empty()) {
-            return Err(format!(
-                "{knob} would change nothing in it, so it is not what its name says"
-            ));
+            return Err(Impossible::IdleKnob(knob));
         }
         rest = Some(plan.housekeeping);
     }
     let places = load_cpus(study, cpus, rest.as_ref(), root);
     if let Some(kind) = cell.load.iter().find(|kind| kind.least_cpus() > places.len()) {
-        return Err(format!(
-            "the load {} needs {} CPUs, and there are {} for it",
-            kind.name(),
-            kind.least_cpus(),
-            places.len()
-        ));
+        return Err(Impossible::TooFewCpus {
+            load: kind.name(),
+            needed: kind.least_cpus(),
+            there: places.len(),
+        });
     }
     Ok(notes)
 }
@@ -188,7 +225,7 @@ pub fn idle_knob(plan: &Plan) -> Option<&'static str> {
     idle.map(|knob| knob.name)
 }
 
-fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), Failure> {
+fn refuse_impossible(impossible: &[(&str, Impossible)], cells: usize) -> Result<(), Failure> {
     const SHOWN: usize = 5;
     if impossible.is_empty() {
         return Ok(());

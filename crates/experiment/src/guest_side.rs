@@ -70,9 +70,13 @@ fn one(
             "give the guest its own study",
         ));
     };
-    forecast
-        .possible(session, cell)
-        .map_err(|why| Failure::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
+    forecast.possible(session, cell).map_err(|why| {
+        Failure::usage(
+            format!("{} is impossible in its guest", cell.name),
+            why.to_string(),
+            "",
+        )
+    })?;
     cooling::rest(forecast.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);

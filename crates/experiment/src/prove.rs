@@ -11,7 +11,7 @@ use apply::{Applied, Fingerprint, Request, Undone, Which};
 use machine::{CpuSet, Machine};
 use measure::{Environment, Progress};
 use phase::PhaseOptions;
-use plan::{Finding, Intent, Level, Plan};
+use plan::{Finding, FindingId, Intent, Level, Plan};
 use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
 use root::{Failure, Status};
 use session::isolation::plan_on;
@@ -258,7 +258,7 @@ impl ProveRun<'_> {
         self.story.could_not.push(
             Finding::new(
                 Level::Error,
-                "not-isolated",
+                FindingId::NOT_ISOLATED,
                 self.story.cpus.to_string(),
                 format!("{}: {}", error.what, error.why),
             )
@@ -300,7 +300,7 @@ fn conclude(story: &mut Story, interrupted: bool) {
         let why = story
             .could_not
             .iter()
-            .find(|finding| finding.id == "not-isolated");
+            .find(|finding| finding.id == FindingId::NOT_ISOLATED);
         let why = why.map_or_else(String::new, |finding| format!(" ({})", finding.message));
         format!("CPU {} could not be isolated{why}. {back}", story.cpus)
     } else if broken.is_empty() {

@@ -59,25 +59,33 @@ pub fn hold<'s>(
     let why = match options.functions {
         None => None,
         Some(functions) => match hold_tracer(session, options, functions, (machine, cpus), wanted)? {
-            Ok(held) => return Ok(held),
-            Err(why) => Some(why),
+            Attempt::Held(instance, tracer) => return Ok((instance, tracer)),
+            Attempt::Impossible(why) => Some(why),
         },
     };
     let instance = Instance::begin(session, found(session)?, wanted)?;
     Ok((instance, HeldTracer { place: None, why }))
 }
 
-/// The instance with the tracer, or why the tracer cannot run.
+/// The outcome of an attempt to start the tracer.
+enum Attempt<'s> {
+    /// The instance with the tracer.
+    Held(Instance<'s>, HeldTracer),
+    /// Why the tracer cannot run.
+    Impossible(String),
+}
+
+/// Starts the tracer, if it can run.
 fn hold_tracer<'s>(
     session: &'s Session,
     options: &BlameOptions,
     functions: FunctionOptions,
     (machine, cpus): (&Machine, &CpuSet),
     wanted: &Wanted,
-) -> Result<Result<(Instance<'s>, HeldTracer), String>, Failure> {
+) -> Result<Attempt<'s>, Failure> {
     let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
-        return Ok(Err(error.reason()));
+        return Ok(Attempt::Impossible(error.reason()));
     }
     let mask = cpus.to_mask(machine.topology.width());
     let second = Wanted {
@@ -93,21 +101,21 @@ fn hold_tracer<'s>(
         Ok(mut instance) => {
             let tracer = root.value(&instance.beside("current_tracer"))?;
             if tracer.as_deref() == Some(TRACER) {
-                return Ok(Ok((instance, HeldTracer::at(Place::Beside))));
+                return Ok(Attempt::Held(instance, HeldTracer::at(Place::Beside)));
             }
             instance.take_down()?;
         }
-        Err(error) => return Ok(Err(error.reason())),
+        Err(error) => return Ok(Attempt::Impossible(error.reason())),
     }
     if let Some(user) = user_of_top(root, &tracefs, machine)? {
-        return Ok(Err(format!(
+        return Ok(Attempt::Impossible(format!(
             "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
         )));
     }
     let top = in_shared_trace(root, &tracefs, options, (mask, cpus), second)?;
     Ok(match Instance::begin(session, found(session)?, &top) {
-        Ok(instance) => Ok((instance, HeldTracer::at(Place::Top))),
-        Err(error) => Err(error.reason()),
+        Ok(instance) => Attempt::Held(instance, HeldTracer::at(Place::Top)),
+        Err(error) => Attempt::Impossible(error.reason()),
     })
 }
 

@@ -31,7 +31,7 @@ pub fn place(
         )
     };
     if let Some(door) = cpuset_entry::door(root, machine, cpus) {
-        cpuset_entry::enter(session, Some(&door), std::process::id()).map_err(failed)?;
+        cpuset_entry::enter(session, Some(&door), std::process::id()).map_err(|error| failed(error.why))?;
     }
     root::sched::set_affinity(0, cpus.words())
         .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))

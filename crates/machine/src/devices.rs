@@ -52,7 +52,7 @@ pub fn locate(root: &Root, name: &str) -> Result<Locality, NoDevice> {
     let is_path = name.starts_with('/') && !name.starts_with("/dev/") && !name.starts_with("/sys/");
     let is_dir = |path: &String| reader.kind(path) == Some(root::Kind::Dir);
     let places = if is_path {
-        vec![mounts::device_of(root, &reader, name).map_err(missing)?]
+        vec![mounts::device_of(root, &reader, name).map_err(|why| missing(why.to_string()))?]
     } else {
         names::candidates(root, &reader, name)
             .ok_or_else(|| missing("a path begins with /, a name is one word".to_owned()))?

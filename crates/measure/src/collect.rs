@@ -61,7 +61,7 @@ pub fn run(
     let mut child = Child::new(pid);
     let _aside = step_aside(&request.cpus());
     if let Some(join) = request.join {
-        join(pid).map_err(|why| MeasureError::Join { why })?;
+        join(pid).map_err(|error| MeasureError::Join { why: error.why })?;
     }
     let held = idle_request::hold(request.idle_states)?;
     let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;

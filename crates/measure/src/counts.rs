@@ -15,9 +15,57 @@ use crate::{Count, ThreadResult};
 use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A number, or the reason why it is missing.
-pub(crate) type Known = Result<u64, String>;
+pub(crate) type Known = Result<u64, NotCounted>;
+
+/// Why a number is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NotCounted {
+    /// A fixed reason, as a sentence.
+    Because(&'static str),
+    /// The file does not exist, with the reason that it has then.
+    NoFile {
+        /// The file.
+        path: String,
+        /// Why it does not exist.
+        because: &'static str,
+    },
+    /// The file holds no number.
+    NoNumber {
+        /// The file.
+        path: String,
+    },
+    /// Only root may read the file.
+    Denied {
+        /// The file.
+        path: String,
+    },
+    /// The file cannot be read; the error as text, because readings are copied.
+    Unreadable(String),
+}
+
+impl From<&RootError> for NotCounted {
+    fn from(error: &RootError) -> NotCounted {
+        match error {
+            RootError::Denied { path, .. } => NotCounted::Denied { path: path.clone() },
+            other => NotCounted::Unreadable(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for NotCounted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotCounted::Because(why) => f.write_str(why),
+            NotCounted::NoFile { path, because } => write!(f, "there is no {path}: {because}"),
+            NotCounted::NoNumber { path } => write!(f, "{path} holds no number"),
+            NotCounted::Denied { path } => write!(f, "{path} may be read by root only"),
+            NotCounted::Unreadable(why) => f.write_str(why),
+        }
+    }
+}
 
 /// One kind of count.
 pub(crate) struct Row {
@@ -74,7 +122,7 @@ impl Look {
         let known = self.0.get(name).and_then(|by_cpu| by_cpu.get(&cpu));
         known
             .cloned()
-            .unwrap_or_else(|| Err("it was not read".to_owned()))
+            .unwrap_or(Err(NotCounted::Because("it was not read")))
     }
 }
 
@@ -86,21 +134,21 @@ pub(crate) fn counts(result: &ThreadResult, limits: &Limits, looks: Option<[&Loo
 fn count(row: &Row, result: &ThreadResult, limits: &Limits, looks: Option<[&Look; 2]>) -> Count {
     let cpu = result.cpu;
     let at_both = |join: fn(u64, u64) -> Known| {
-        let [before, after] = looks.ok_or_else(|| "it is known when the run is over".to_owned())?;
+        let [before, after] = looks.ok_or(NotCounted::Because("it is known when the run is over"))?;
         join(before.of(row.name, cpu)?, after.of(row.name, cpu)?)
     };
     let known = match row.way {
         Way::Grown(_) => at_both(|before, after| {
-            after
-                .checked_sub(before)
-                .ok_or_else(|| "the counter was reset during the measurement".to_owned())
+            after.checked_sub(before).ok_or(NotCounted::Because(
+                "the counter was reset during the measurement",
+            ))
         }),
         Way::Seen(_) => at_both(|before, after| Ok(before + after)),
         Way::Found(find) => find(result, limits),
     };
     let (count, why) = match known {
         Ok(count) => (Some(count), None),
-        Err(why) => (None, Some(why)),
+        Err(why) => (None, Some(why.to_string())),
     };
     Count {
         name: row.name.to_owned(),
@@ -117,18 +165,16 @@ fn each(cpus: &CpuSet, ask: impl Fn(CpuId) -> Known) -> BTreeMap<CpuId, Known> {
 }
 
 /// Reads a number from a file. If it is missing, returns the reason that the caller gave.
-fn number_in(root: &Root, path: &str, absent: &str) -> Known {
+fn number_in(root: &Root, path: &str, because: &'static str) -> Known {
     match root.value(path) {
-        Ok(Some(text)) => text.parse().map_err(|_| format!("{path} holds no number")),
-        Ok(None) => Err(format!("there is no {path}: {absent}")),
-        Err(error) => Err(refusal(&error)),
-    }
-}
-
-fn refusal(error: &RootError) -> String {
-    match error {
-        RootError::Denied { path, .. } => format!("{path} may be read by root only"),
-        other => other.to_string(),
+        Ok(Some(text)) => text.parse().map_err(|_| NotCounted::NoNumber {
+            path: path.to_owned(),
+        }),
+        Ok(None) => Err(NotCounted::NoFile {
+            path: path.to_owned(),
+            because,
+        }),
+        Err(error) => Err((&error).into()),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use crate::{Break, Environment, IdleStates, Kind, Lane, Measurement, SystemCalls};
 use machine::{CpuId, CpuSet};
+use root::Failure;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Moves a process that has just been started (by PID, with a single thread) into the cgroup to be measured:
-/// writes the PID to `cgroup.procs` or `tasks`. The text of an error ends up in [`crate::MeasureError::Join`].
-pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
+/// writes the PID to `cgroup.procs` or `tasks`. The reason of an error ends up in [`crate::MeasureError::Join`].
+pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), Failure>;
 
 /// Receives the intermediate result of a running measurement, for a file that survives this process. Called on the collecting
 /// thread, which drains the samplers' rings, so it must return within milliseconds. See [`Request::keep`].

@@ -18,7 +18,7 @@ mod understood;
 mod workqueue;
 
 pub use agreement::Agreement;
-pub use evidence::{Busy, CountedCpu, Declared, Evidence, InForce, OurWords, Stage, Window};
+pub use evidence::{Busy, CountedCpu, Declared, Evidence, InForce, OurWords, Stage, UnknownCpus, Window};
 pub use shown::paths;
 pub use told::told_of_boot_part;
 

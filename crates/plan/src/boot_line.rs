@@ -6,7 +6,7 @@
 //! adds what costs the other CPUs power. No profile holds a parameter that reduces safety or security.
 
 use crate::lint::{Facts, lint};
-use crate::{Finding, Level, Profile, Scene};
+use crate::{Finding, FindingId, Level, Profile, Scene};
 use machine::{CpuSet, Isolation, same_name};
 
 /// A boot line with its findings.
@@ -42,7 +42,7 @@ pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
         findings.push(
             Finding::new(
                 Level::Warning,
-                "boot-line-boot-cpu",
+                FindingId::BOOT_LINE_BOOT_CPU,
                 format!("cpu{boot}"),
                 message,
             )
@@ -66,13 +66,13 @@ pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
 
 fn ignored(parameter: &str, option: &str) -> Finding {
     let message = format!("this kernel has no {option}, so it would ignore {parameter}=; it is left out");
-    Finding::new(Level::Warning, "boot-line-ignored", parameter, message)
+    Finding::new(Level::Warning, FindingId::BOOT_LINE_IGNORED, parameter, message)
         .fix(format!("use a kernel with {option}=y"))
 }
 
 fn unsure(parameter: &str, option: &str) -> Finding {
     let message = format!("whether this kernel has {option} is unknown; without it {parameter}= is ignored");
-    Finding::new(Level::Info, "boot-line-unsure", parameter, message)
+    Finding::new(Level::Info, FindingId::BOOT_LINE_UNSURE, parameter, message)
         .fix("look for it in /boot/config-RELEASE or /proc/config.gz")
 }
 
@@ -93,8 +93,13 @@ fn isolcpus(cpus: &CpuSet, facts: &Facts, findings: &mut Vec<Finding>) -> Option
     let message =
         "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
     findings.push(
-        Finding::new(Level::Info, "boot-line-no-managed-irq", "isolcpus", message)
-            .fix("let nothing on the isolated CPUs use those devices"),
+        Finding::new(
+            Level::Info,
+            FindingId::BOOT_LINE_NO_MANAGED_IRQ,
+            "isolcpus",
+            message,
+        )
+        .fix("let nothing on the isolated CPUs use those devices"),
     );
     Some(format!("isolcpus={cpus}"))
 }
@@ -113,7 +118,7 @@ fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut V
             let message = "nohz_full= includes the RCU callbacks of its CPUs, so rcu_nocbs= is left out";
             findings.push(Finding::new(
                 Level::Info,
-                "boot-line-redundant",
+                FindingId::BOOT_LINE_REDUNDANT,
                 "rcu_nocbs",
                 message,
             ));
@@ -168,7 +173,7 @@ pub(crate) fn suggest(scene: &Scene) -> BootLine {
                    interrupts, the tick and RCU callbacks do";
     suggested.findings.push(Finding::new(
         Level::Info,
-        "boot-line-at-run-time",
+        FindingId::BOOT_LINE_AT_RUN_TIME,
         "boot line",
         message,
     ));
@@ -240,7 +245,7 @@ fn conflicts(scene: &Scene, line: &str, facts: &Facts) -> Vec<Finding> {
         .into_iter()
         .filter(|finding| finding.level == Level::Error)
         .map(|finding| Finding {
-            id: "boot-line-conflict".to_owned(),
+            id: FindingId::BOOT_LINE_CONFLICT,
             level: Level::Warning,
             message: format!("the present boot line prevents it: {}", finding.message),
             ..finding

@@ -17,7 +17,7 @@ pub use near::Near;
 pub use runners_up::RunnerUp;
 pub(crate) use unwise::findings;
 
-use crate::Refusal;
+use crate::{FindingId, FindingRow, Refusal};
 use ground::Ground;
 use limits::{Limit, Limits};
 use machine::{CoreKind, CpuSet, Machine};
@@ -118,9 +118,13 @@ pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
 }
 
 /// The rules that a choice can break, with their reasons.
-pub(crate) fn rule_findings() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn rule_findings() -> impl Iterator<Item = FindingRow> {
     let broken = |rule: &&&rules::Rule| rule.breach.is_some();
-    RULES.iter().filter(broken).map(|rule| (rule.id, rule.because))
+    RULES.iter().filter(broken).map(|rule| FindingRow {
+        id: FindingId::of_rule(rule.id),
+        about: "chosen CPUs",
+        what: rule.because,
+    })
 }
 
 /// The best set within certain limits.

@@ -9,7 +9,7 @@ mod sets;
 mod settings;
 mod tasks;
 
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub struct Diff {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Difference {
     /// Stable identifier of its kind: `irq-affinity`.
-    pub id: String,
+    pub id: FindingId,
     /// `error` opens the isolated CPUs to something that could not reach them before, or ends isolation; `warning` may
     /// matter to them; `info` is the rest.
     pub level: Level,
@@ -117,15 +117,14 @@ impl Pair<'_> {
     /// Adds a difference.
     fn add(
         &mut self,
-        id: &str,
+        id: FindingId,
         level: Level,
         subject: impl Into<String>,
         step: Step,
         message: impl Into<String>,
     ) {
-        debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
         self.changes.push(Difference {
-            id: id.to_owned(),
+            id,
             level,
             subject: subject.into(),
             message: message.into(),

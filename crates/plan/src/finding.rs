@@ -1,5 +1,6 @@
 //! Defines a finding: what the user should know, in one sentence, with evidence and a fix.
 
+use crate::FindingId;
 use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
@@ -15,10 +16,10 @@ pub enum Level {
 }
 
 /// One finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Stable identifier that scripts may match.
-    pub id: String,
+    pub id: FindingId,
     /// How much it matters.
     pub level: Level,
     /// Its subject: a CPU, an interrupt, a file.
@@ -30,23 +31,16 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without a fix; add one with [`Finding::fix`]. The id must be a row of `finding_ids.rs`, so that
-    /// `explain` knows it.
+    /// A finding without a fix; add one with [`Finding::fix`].
     #[must_use]
-    pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
-        debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
-        Finding::of_rule(level, id, subject, message)
-    }
-
-    /// As [`Finding::new`], for a rule about boot lines or chosen CPUs. `explain` finds it through the rule itself.
-    pub(crate) fn of_rule(
+    pub fn new(
         level: Level,
-        id: &str,
+        id: FindingId,
         subject: impl Into<String>,
         message: impl Into<String>,
     ) -> Finding {
         Finding {
-            id: id.to_owned(),
+            id,
             level,
             subject: subject.into(),
             message: message.into(),

@@ -30,7 +30,7 @@ pub use boot_line::{BootLine, BootWish, boot_line};
 pub use change::{Action, Change, ChangeKind, Compare, Movers, OnRefusal, Undo};
 pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
-pub use finding_ids::FindingRow;
+pub use finding_ids::{FindingId, FindingRow};
 pub use intent::{Intent, IntentKind, PartitionName, Profile, housekeeping_set_path, partition_path};
 pub use knobs::{Because, KNOBS, Knob, Presence, Taken, Takes, takes};
 pub use refusal::{CpuRefusal, KnobRefusal, Refusal};
@@ -117,12 +117,7 @@ pub fn plan_beside(
 
 /// Every finding except those about boot lines.
 pub fn findings() -> impl Iterator<Item = FindingRow> {
-    let chosen = choose::rule_findings().map(|(id, what)| FindingRow {
-        id,
-        about: "chosen CPUs",
-        what,
-    });
-    finding_ids::rows().chain(chosen)
+    finding_ids::rows().chain(choose::rule_findings())
 }
 
 /// Section 6 of the design: after planning, every write is checked against the safety rules again, so that a faulty

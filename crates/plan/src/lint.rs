@@ -33,7 +33,7 @@ pub(crate) use line::{Isolcpus, LISTS, Line, is_empty_list, parse_cpus};
 pub use pasted::assigned;
 pub use rules::RULES;
 
-use crate::{Finding, Level};
+use crate::{Finding, FindingId, Level};
 use repair::Edit;
 use serde::Serialize;
 
@@ -189,6 +189,6 @@ fn finding(rule: &Rule, hit: Hit) -> Finding {
     } else {
         format!("{}: {}", hit.evidence, rule.truth)
     };
-    Finding::of_rule(hit.level.unwrap_or(rule.level), rule.id, hit.subject, message)
-        .fix(hit.fix.unwrap_or_else(|| rule.fix.to_owned()))
+    let (level, id) = (hit.level.unwrap_or(rule.level), FindingId::of_rule(rule.id));
+    Finding::new(level, id, hit.subject, message).fix(hit.fix.unwrap_or_else(|| rule.fix.to_owned()))
 }

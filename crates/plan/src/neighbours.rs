@@ -1,6 +1,6 @@
 //! Reports other programs that set the same knobs or assign the same CPUs, and what they would undo.
 
-use crate::{Finding, KNOBS, Level, Scene, takes};
+use crate::{Finding, FindingId, KNOBS, Level, Scene, takes};
 use machine::neighbours::CPU_MANAGER_STATE;
 use machine::{Owner, Task, Version};
 
@@ -49,9 +49,11 @@ fn tuned(scene: &Scene) -> Option<Finding> {
         }
         _ => "`quietcore plan --export tuned`, which writes this plan as a profile".to_owned(),
     };
-    Some(Finding::new(level, "owner-tuned", "TuneD", message).fix(format!(
-        "let one of the two do it: `tuned-adm off` before `apply`, or {switch}"
-    )))
+    Some(
+        Finding::new(level, FindingId::OWNER_TUNED, "TuneD", message).fix(format!(
+            "let one of the two do it: `tuned-adm off` before `apply`, or {switch}"
+        )),
+    )
 }
 
 /// Every ten seconds the kubelet checks whether its containers have the CPUs that it assigned.
@@ -77,7 +79,7 @@ fn kubelet(scene: &Scene) -> Option<Finding> {
         Some(_) => Level::Error,
         None => Level::Warning,
     };
-    Some(Finding::new(level, "owner-kubernetes", CPU_MANAGER_STATE, message).fix(format!(
+    Some(Finding::new(level, FindingId::OWNER_KUBERNETES, CPU_MANAGER_STATE, message).fix(format!(
         "give the kubelet reservedSystemCPUs={isolated} with the policy option strict-cpu-reservation, drain the node, \
          remove {CPU_MANAGER_STATE} and restart the kubelet; or isolate other CPUs"
     )))
@@ -114,7 +116,7 @@ fn to_come(scene: &Scene) -> Option<Finding> {
         daemon.comm, daemon.pid
     );
     Some(
-        Finding::new(Level::Warning, "containers-to-come", group, message).fix(format!(
+        Finding::new(Level::Warning, FindingId::CONTAINERS_TO_COME, group, message).fix(format!(
             "start one {what} before `apply`: {group} is there from then on and is narrowed with the others, and what comes \
              later gets the CPUs that it has"
         )),

@@ -1,6 +1,6 @@
 //! Combines the machine and the intent, and computes once what every knob needs.
 
-use crate::{CpuRefusal, Finding, Intent, Level, Refusal, partition_path};
+use crate::{CpuRefusal, Finding, FindingId, Intent, Level, Refusal, partition_path};
 use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Settings};
 
@@ -163,5 +163,5 @@ pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
     );
     let fix =
         format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
-    Some(Finding::new(Level::Warning, "kernel-unsupported", "kernel", message).fix(fix))
+    Some(Finding::new(Level::Warning, FindingId::KERNEL_UNSUPPORTED, "kernel", message).fix(fix))
 }

@@ -1,6 +1,6 @@
 //! Reports what is unwise or limited about an intent on a machine, independent of the knobs.
 
-use crate::{Finding, Level, Scene, choose, neighbours, unsupported_kernel};
+use crate::{Finding, FindingId, Level, Scene, choose, neighbours, unsupported_kernel};
 use machine::Owner;
 
 /// What is unwise or limited about this intent on this machine, independent of the knobs.
@@ -12,7 +12,7 @@ pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
         findings.push(
             Finding::new(
                 Level::Info,
-                "no-balancing",
+                FindingId::NO_BALANCING,
                 isolated.to_string(),
                 "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
             )
@@ -23,12 +23,12 @@ pub(crate) fn findings(scene: &Scene) -> Vec<Finding> {
     for owner in &scene.machine.cgroups.owners {
         let (id, message, sets) = match owner {
             Owner::Cset => (
-                "owner-cset",
+                FindingId::OWNER_CSET,
                 "cset made cpusets on this machine",
                 ["/system", "/user"],
             ),
             Owner::Partrt => (
-                "owner-partrt",
+                FindingId::OWNER_PARTRT,
                 "partrt made cpusets on this machine",
                 ["/nrt", "/rt"],
             ),

@@ -1,6 +1,6 @@
 //! Determines which knobs an intent uses, by profile or explicit request, and the result of each.
 
-use crate::{Because, Finding, KNOBS, Knob, Level, Plan, Presence, Scene};
+use crate::{Because, Finding, FindingId, KNOBS, Knob, Level, Plan, Presence, Scene};
 use serde::Serialize;
 
 /// One knob of a plan.
@@ -65,5 +65,5 @@ fn absent(knob: &Knob) -> Finding {
         "" => "leave it out",
         needs => needs,
     };
-    Finding::new(Level::Warning, "knob-absent", knob.name, message).fix(format!("{since}{needs}"))
+    Finding::new(Level::Warning, FindingId::KNOB_ABSENT, knob.name, message).fix(format!("{since}{needs}"))
 }

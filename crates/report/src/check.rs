@@ -2,7 +2,7 @@
 
 use crate::Length;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use check::{CheckFinding, Intention, Judged, LAYERS, Means, Verdict, Wish};
+use check::{CheckFinding, Intention, Judged, LAYERS, LayerName, Means, Verdict, Wish};
 use machine::CpuSet;
 use plan::{Level, Profile};
 use serde::Serialize;
@@ -112,7 +112,7 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
             let _ = writeln!(text, "  {}", wrap(&safe(line), 4, COLUMNS));
         }
     }
-    for layer in LAYERS.iter().map(|layer| layer.name).chain([""]) {
+    for layer in LAYERS.iter().map(|layer| Some(layer.name)).chain([None]) {
         let of_layer: Vec<&CheckFinding> = checked
             .judged
             .findings
@@ -122,7 +122,7 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
         if of_layer.is_empty() {
             continue;
         }
-        let head = if layer.is_empty() { "the machine" } else { layer };
+        let head = layer.map_or("the machine", LayerName::as_str);
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, head));
         of_layer
             .iter()

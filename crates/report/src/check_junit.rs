@@ -2,7 +2,7 @@
 
 use crate::Checked;
 use crate::style::safe;
-use check::{CheckFinding, LAYERS};
+use check::{CheckFinding, LAYERS, LayerName};
 use maud::{Markup, html};
 use plan::Level;
 
@@ -16,21 +16,21 @@ pub fn check_junit(checked: &Checked, threshold: Level) -> String {
     if names.is_empty() {
         names.push("machine");
     }
-    let of = |name: &str, layer: &str| {
-        let own = findings().filter(|one| one.layer == layer && one.partition == name);
+    let of = |name: &str, layer: LayerName| {
+        let own = findings().filter(|one| one.layer == Some(layer) && one.partition == name);
         own.filter(counts).collect()
     };
     let mut cases: Vec<Case> = Vec::new();
     for name in names {
         cases.extend(LAYERS.iter().map(|layer| Case {
             class: format!("quietcore.{name}"),
-            name: layer.name,
+            name: layer.name.as_str(),
             failed: of(name, layer.name),
-            is_unseen: layer.name == "effects" && checked.window_ns.is_none(),
+            is_unseen: layer.name == LayerName::Effects && checked.window_ns.is_none(),
         }));
     }
     let general: Vec<&CheckFinding> = findings()
-        .filter(|one| one.layer.is_empty())
+        .filter(|one| one.layer.is_none())
         .filter(counts)
         .collect();
     if !general.is_empty() {
@@ -83,7 +83,7 @@ fn failure(one: &CheckFinding) -> Markup {
     let finding = &one.finding;
     let message = format!("{}: {}", finding.subject, finding.message);
     let text = format!("{}\nfix: {}", one.evidence.join("\n"), finding.fix);
-    html! { failure type=(xml(&finding.id)) message=(xml(&message)) { (xml(&text)) } }
+    html! { failure type=(xml(finding.id.as_str())) message=(xml(&message)) { (xml(&text)) } }
 }
 
 /// Text inside XML: line ends stay, other control characters become visible, because XML 1.0 cannot represent them.

@@ -2,8 +2,8 @@
 
 use crate::Length;
 use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
-use plan::Level;
 use plan::diff::{Diff, Difference};
+use plan::{FindingId, Level};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -73,10 +73,10 @@ pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
         }
         let head = format!("{head}: {}", counted(count, "change"));
         let _ = writeln!(text, "\n{}", style.paint(role, &head));
-        let mut ids: Vec<&str> = Vec::new();
+        let mut ids: Vec<FindingId> = Vec::new();
         for change in of_level() {
-            if !ids.contains(&change.id.as_str()) {
-                ids.push(&change.id);
+            if !ids.contains(&change.id) {
+                ids.push(change.id);
             }
         }
         for id in ids {

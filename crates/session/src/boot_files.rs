@@ -151,10 +151,13 @@ pub fn carry(
         let entries = (loader.entries)(&Files::of(root));
         match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, wanted)) {
             true => Ok(()),
-            false => Err(format!(
-                "no entry of {} has the words after its own tools ran",
-                loader.name
-            )),
+            false => Err(ApplyError::Unable {
+                why: format!(
+                    "no entry of {} has the words after its own tools ran",
+                    loader.name
+                ),
+                next: "nothing more".to_owned(),
+            }),
         }
     };
     let carried = carry_out(

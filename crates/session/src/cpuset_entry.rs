@@ -2,7 +2,7 @@
 
 use crate::Session;
 use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
-use root::Root;
+use root::{Failure, Root, Status};
 
 /// The file that moves a process into the cpuset of these CPUs. `None` if our own cpuset has them already, or if no other
 /// single cpuset does.
@@ -15,12 +15,18 @@ pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
 /// Moves a process there; without a file nothing is moved.
 ///
 /// # Errors
-/// The kernel's error as text.
-pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), String> {
+/// A machine that cannot be changed, or the kernel's error.
+pub fn enter(session: &Session, door: Option<&str>, pid: u32) -> Result<(), Failure> {
     let Some(door) = door else { return Ok(()) };
-    let live = session.writable().map_err(|failure| failure.why)?;
-    live.write(door, pid.to_string().as_bytes())
-        .map_err(|error| error.to_string())
+    let written = session.writable()?.write(door, pid.to_string().as_bytes());
+    written.map_err(|error| {
+        Failure::new(
+            Status::Unable,
+            format!("process {pid} cannot enter the cpuset of its CPUs"),
+            error.to_string(),
+            "look at the path named above",
+        )
+    })
 }
 
 fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {

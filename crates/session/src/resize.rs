@@ -11,7 +11,7 @@ use apply::{
     Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, UndoRequest, Undone, Which,
 };
 use machine::Machine;
-use plan::{Finding, Intent, Level};
+use plan::{Finding, FindingId, Intent, Level};
 use root::{Failure, Status};
 use std::sync::atomic::AtomicBool;
 
@@ -116,7 +116,7 @@ impl Former {
             };
             let message = format!("{} {why}", arrival.before.comm);
             Some(
-                Finding::new(Level::Error, "task-left-out", task, message)
+                Finding::new(Level::Error, FindingId::TASK_LEFT_OUT, task, message)
                     .fix("bring it in with `quietcore move`"),
             )
         });
@@ -124,7 +124,8 @@ impl Former {
         for task in self.inhabitants.without_policy(&changing.host) {
             let message = format!("{task} could not be given the policy that it had before");
             applied.findings.push(
-                Finding::new(Level::Error, "policy-lost", task, message).fix("give it again with chrt"),
+                Finding::new(Level::Error, FindingId::POLICY_LOST, task, message)
+                    .fix("give it again with chrt"),
             );
         }
         Ok(())

@@ -4,13 +4,15 @@
 //! A loop on a CPU of a partition must be started from inside it: this process enters the partition to start it, and leaves again.
 
 use machine::{CpuId, CpuSet, Machine, Task, Version};
+use measure::MeasureError;
 use measure::load::{Load, LoadKind};
 use observe::{Activity, Class, CloseSample, CpuActivity, Sample, activity, close_up};
 use plan::boot_check::{Busy, CountedCpu, Window};
-use root::Root;
+use root::{Failure, Root};
 use session::Session;
 use session::cpuset_entry;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// A task that arrives on a CPU gets its first ticks before they stop.
@@ -156,12 +158,35 @@ impl Residents {
     }
 }
 
+/// Why no busy loop runs.
+enum NoLoad {
+    /// Our own mask could not be read: the errno.
+    Mask(i32),
+    /// There would be no way back from the cpuset of the CPUs.
+    NoWayBack,
+    /// The cpuset of the CPUs could not be entered.
+    Entry(Failure),
+    /// The loop could not be started.
+    Start(MeasureError),
+}
+
+impl fmt::Display for NoLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoLoad::Mask(errno) => write!(f, "errno {errno} of sched_getaffinity"),
+            NoLoad::NoWayBack => f.write_str("the cpuset of quietcore itself is not known"),
+            NoLoad::Entry(error) => f.write_str(&error.why),
+            NoLoad::Start(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Starts one busy loop on each CPU. `isolcpus=` removes these CPUs from the initial mask of every program, so ours is
 /// widened while the loops start. A cpuset without these CPUs refuses that; then we enter the cpuset that has them.
-fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
+fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, NoLoad> {
     let root = session.root();
     let mut mask = Vec::new();
-    root::sched::affinity(0, &mut mask).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
+    root::sched::affinity(0, &mut mask).map_err(NoLoad::Mask)?;
     let machine = session.machine();
     let own = OwnPlace {
         mask,
@@ -198,24 +223,24 @@ fn inside(
     cpus: &CpuSet,
     own: &OwnPlace,
     amiss: &mut Vec<String>,
-) -> Result<Load, String> {
+) -> Result<Load, NoLoad> {
     let pid = std::process::id();
     let back = own.door.as_deref();
     // Do not enter without a way out.
-    let way =
-        door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
+    let way = door.map(|door| back.map(|back| (door, back)).ok_or(NoLoad::NoWayBack));
     let way = way.transpose()?;
-    cpuset_entry::enter(session, door, pid)?;
+    cpuset_entry::enter(session, door, pid).map_err(NoLoad::Entry)?;
     let mut wider = CpuSet::new();
     wider.set_words(&own.mask);
     // If this is refused, the load reports which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
-    let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
+    let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(NoLoad::Start);
     if let Some((door, back)) = way
-        && let Err(why) = cpuset_entry::enter(session, Some(back), pid)
+        && let Err(error) = cpuset_entry::enter(session, Some(back), pid)
     {
         amiss.push(format!(
-            "quietcore itself could not leave {door} again: {why}; it ends with this call"
+            "quietcore itself could not leave {door} again: {}; it ends with this call",
+            error.why
         ));
     }
     load

@@ -7,7 +7,7 @@ use check::{Case, CheckFinding, Counters, Evidence, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task};
 use plan::boot_check::{BootVerdict, asked_cpus};
 use plan::lint::Facts;
-use plan::{Intent, Level};
+use plan::{FindingId, Intent, Level};
 use root::{Failure, Kind, Origin, Root};
 use session::Session;
 use session::boot_files::BootScene;
@@ -119,7 +119,7 @@ fn nothing_isolated(intention: &Intention) -> CheckFinding {
             "no isolated CPU was found here, and not everything could be seen",
         ),
     };
-    CheckFinding::new(level, "nothing-isolated", "CPUs", message)
+    CheckFinding::new(level, FindingId::NOTHING_ISOLATED, "CPUs", message)
         .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same")
 }
 

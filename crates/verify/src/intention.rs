@@ -5,7 +5,7 @@ use apply::Standing;
 use check::{Intention, Means, Source, Wish};
 use machine::{CpuSet, Machine, Owner, Partition};
 use plan::declared::{CpuWish, Declaration};
-use plan::{Finding, Intent, Level, PartitionName, Profile, partition_path};
+use plan::{Finding, FindingId, Intent, Level, PartitionName, Profile, partition_path};
 use root::{Failure, Root};
 use session::Session;
 use session::declared::{self, DeclaredFile};
@@ -217,7 +217,7 @@ fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Op
         );
         Finding::new(
             Level::Error,
-            "partition-differs",
+            FindingId::PARTITION_DIFFERS,
             intent.name.to_string(),
             message,
         )

@@ -23,7 +23,7 @@ pub use finding::OpenFinding;
 pub use interval::Interval;
 pub use layers::Layers;
 pub use ledger::{Change, Ledger};
-pub use line::{Line, of_change, text};
+pub use line::{Line, LineEvent, of_change, text};
 pub use notification::{Notification, Process, Writer};
 pub use repairs::{RepairDecision, Repairs};
 pub use token_bucket::{BucketLevel, TokenBucket};

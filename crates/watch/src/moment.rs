@@ -125,7 +125,7 @@ pub struct Interrupt {
 /// A finding of `check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Its stable id.
+    /// Its stable id. Text, like the layer: another version may have written the recording.
     pub id: String,
     /// Its severity.
     pub level: Level,

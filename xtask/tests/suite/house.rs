@@ -31,7 +31,7 @@ const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the p
 const LINES: usize = 500;
 
 /// The code of a file: without comments, without text in quotes, and without its unit tests.
-fn code(text: &str) -> String {
+pub fn code(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
         if line.starts_with("#[cfg(test)]") {
@@ -323,45 +323,46 @@ fn nothing_is_left_unfinished_or_switched_off() {
     );
 }
 
-/// Ids that findings and differences are made with, as far as they stand there as text.
-fn finding_ids(text: &str) -> Vec<String> {
-    let mut ids = Vec::new();
-    for (start, call) in text
-        .match_indices("Finding::new(")
-        .chain(text.match_indices("pair.add("))
-    {
-        let arguments = &text[start + call.len()..];
-        let id = match call {
-            "pair.add(" => arguments.trim_start(),
-            _ => arguments
-                .split_once(',')
-                .map_or("", |(_, rest)| rest.trim_start()),
-        };
-        if let Some((id, _)) = id.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
-            ids.push(id.to_owned());
-        }
-    }
-    ids
+/// Rows of the table of findings whose constant is not named after its id, and the number of rows.
+fn misnamed(table: &str) -> (Vec<String>, usize) {
+    let rows = table.lines().filter_map(|line| {
+        let (name, rest) = line.trim_start().split_once(" \"")?;
+        let (id, rest) = rest.split_once('"')?;
+        rest.starts_with(" =>").then_some((name, id))
+    });
+    let rows: Vec<_> = rows.collect();
+    let is_wrong = |(name, id): &&(&str, &str)| id.to_uppercase().replace('-', "_") != *name;
+    let wrong = rows.iter().filter(is_wrong);
+    (
+        wrong.map(|(name, id)| format!("{name}: {id}")).collect(),
+        rows.len(),
+    )
 }
 
+/// Ids of findings that are made of a text instead of the id of a rule.
+fn loose_ids(files: &[(String, String)]) -> Vec<String> {
+    let calls = files.iter().flat_map(|(name, text)| {
+        let calls = text.split("FindingId::of_rule(").skip(1);
+        calls.map(move |call| (name, call))
+    });
+    calls
+        .filter(|(_, call)| !call.starts_with("rule.id)"))
+        .map(|(name, call)| format!("{name}: {}", call.lines().next().unwrap_or_default()))
+        .collect()
+}
+
+/// The compiler admits constants of `finding_ids.rs` only, apart from the ids of rules, which explain themselves.
 #[test]
 fn explain_knows_every_finding() {
-    assert_eq!(
-        finding_ids("x(Finding::new(\n  Level::Info,\n  \"a-b\", y)); pair.add(\"c\", z)"),
-        ["a-b", "c"]
-    );
     let table = std::fs::read_to_string(top().join("crates/plan/src/finding_ids.rs")).unwrap();
-    let known = |id: &String| table.contains(&format!("\"{id}\""));
-    let (mut count, mut unknown) = (0, Vec::new());
-    for (name, text) in product() {
-        let ids = finding_ids(&text);
-        count += ids.len();
-        unknown.extend(
-            ids.iter()
-                .filter(|id| !known(id))
-                .map(|id| format!("{name}: {id}")),
-        );
-    }
-    assert!(count > 30, "only {count} ids were found");
-    none(&unknown, "every finding is a row of finding_ids.rs");
+    let (wrong, count) = misnamed(&table);
+    assert!(count > 100, "only {count} rows were found");
+    none(&wrong, "a constant is named after its id");
+    assert_eq!(misnamed("    TICKS \"tick\" => \"x\",").0, ["TICKS: tick"]);
+    none(
+        &loose_ids(&product()),
+        "an id is a row of finding_ids.rs or the id of a rule",
+    );
+    let made = sample("crates/plan/src/x.rs", "FindingId::of_rule(\"a-b\")");
+    assert_eq!(loose_ids(&made).len(), 1);
 }

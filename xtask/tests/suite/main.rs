@@ -7,6 +7,7 @@ mod cycles;
 mod documents;
 mod functions;
 mod house;
+mod house_errors;
 mod house_licences;
 mod module_paths;
 mod module_tokens;

@@ -9,7 +9,7 @@ use super::{Stage, Step, refusal, write};
 use crate::record::{After, Before, Outcome};
 use crate::{ApplyError, System, census, fingerprint};
 use machine::{CpuId, CpuSet, Machine};
-use plan::{Change, Finding, Level};
+use plan::{Change, Finding, FindingId, Level};
 use root::RootError;
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result
         let path = lost.split(':').next().unwrap_or_default().to_owned();
         stage
             .findings
-            .push(Finding::new(Level::Warning, "mask-lost", path, lost));
+            .push(Finding::new(Level::Warning, FindingId::MASK_LOST, path, lost));
     }
     for task in &tasks {
         keep_pin(stage, task, &machine.topology.online)?;

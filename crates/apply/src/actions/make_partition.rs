@@ -6,7 +6,7 @@ use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
 use machine::CpuSet;
-use plan::{Change, Finding, Level};
+use plan::{Change, Finding, FindingId, Level};
 
 pub(crate) fn enact(
     stage: &mut Stage,
@@ -85,7 +85,7 @@ fn fallback(path: &str, word: &str, reasons: &[String]) -> Finding {
         "the partition is `{word}`, because {}: its CPUs are its own, but tasks inside it are balanced",
         reasons.join("; ")
     );
-    Finding::new(Level::Warning, "partition-fallback", path, message)
+    Finding::new(Level::Warning, FindingId::PARTITION_FALLBACK, path, message)
         .fix("use kernel 6.1 or later for `isolated`")
 }
 

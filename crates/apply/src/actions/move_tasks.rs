@@ -8,7 +8,7 @@ use crate::record::{After, Before, Crowd, Outcome, TaskState};
 use crate::{ApplyError, census, threads};
 use machine::tasks::{Glance, KTHREADD};
 use machine::{CpuSet, Task, Version};
-use plan::{Change, Finding, Level, Movers};
+use plan::{Change, Finding, FindingId, Level, Movers};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -62,7 +62,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
     if let Some(left) = left {
         stage.findings.push(Finding::new(
             Level::Error,
-            "fork-storm",
+            FindingId::FORK_STORM,
             *from,
             format!("tasks kept appearing in {from} after {PASSES} passes, for example {left}"),
         ));
@@ -326,7 +326,7 @@ pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
     let message = format!("{} cannot be moved: {cause}", task.comm);
     Finding::new(
         Level::Warning,
-        "task-refused",
+        FindingId::TASK_REFUSED,
         format!("task {}", task.key.tid),
         message,
     )
@@ -376,7 +376,7 @@ pub(super) fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Re
         Ok(()) | Err(Ok(libc::ESRCH)) => {}
         Err(Ok(errno)) => stage.findings.push(Finding::new(
             Level::Warning,
-            "pin-lost",
+            FindingId::PIN_LOST,
             format!("task {}", task.key.tid),
             format!(
                 "{} was pinned to {wanted}, and the kernel refused to pin it again: {}",

@@ -10,7 +10,7 @@ use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
 use machine::tasks::Glance;
 use machine::{CpuSet, Task};
-use plan::{Change, Finding, Level};
+use plan::{Change, Finding, FindingId, Level};
 use std::collections::{BTreeSet, HashSet};
 
 const PASSES: usize = 50;
@@ -100,7 +100,7 @@ fn next_batch(
             // A valid partition leaves no such task; a remaining one gets the CPUs from its own cgroup.
             stage.findings.push(Finding::new(
                 Level::Warning,
-                "task-stays",
+                FindingId::TASK_STAYS,
                 format!("task {}", task.key.tid),
                 format!(
                     "{} may still run on {isolated}: its cgroup {} allows it",

@@ -6,7 +6,7 @@ use crate::bus::{self, BusError};
 use crate::record::{After, Before, Outcome, TaskState};
 use crate::{ApplyError, census};
 use machine::CpuSet;
-use plan::{Change, Compare, Finding, Level};
+use plan::{Change, Compare, Finding, FindingId, Level};
 use std::time::Duration;
 
 /// The requested slice.
@@ -123,7 +123,7 @@ fn no_controller(wanted: &Wanted, found: &str) -> Finding {
     let message = format!(
         "systemd started {unit}, and {path}/cpuset.mems reads `{found}`: it does not keep the cpuset controller on"
     );
-    Finding::new(Level::Warning, "systemd-controller", path, message)
+    Finding::new(Level::Warning, FindingId::SYSTEMD_CONTROLLER, path, message)
         .fix("look for DisableControllers=cpuset in `systemctl cat -- -.slice`; until then, `quietcore undo` and `quietcore apply` after each daemon-reload")
 }
 
@@ -148,5 +148,5 @@ fn refused(unit: &str, error: &BusError) -> Finding {
             bus::SOCKET
         ),
     };
-    Finding::new(Level::Warning, "systemd-bus", unit, message).fix(fix)
+    Finding::new(Level::Warning, FindingId::SYSTEMD_BUS, unit, message).fix(fix)
 }

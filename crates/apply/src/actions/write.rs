@@ -6,7 +6,7 @@ use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
 use machine::CpuSet;
-use plan::{Change, Compare, Finding, Level, OnRefusal};
+use plan::{Change, Compare, Finding, FindingId, Level, OnRefusal};
 use root::Stands;
 
 /// The intended value of a file.
@@ -201,7 +201,7 @@ pub(super) fn report(
     // A setting that no program can change is a fact about the machine. 6.12 returns EPERM for interrupts.
     let is_fact = errno == libc::EIO || (is_interrupt && errno == libc::EPERM);
     let level = if is_fact { Level::Info } else { Level::Warning };
-    let mut finding = Finding::new(level, "refused", &change.target, message);
+    let mut finding = Finding::new(level, FindingId::REFUSED, &change.target, message);
     if is_interrupt {
         finding = finding.fix(plan::knobs::irq_advice(errno));
     }

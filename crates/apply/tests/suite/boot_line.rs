@@ -118,7 +118,10 @@ impl<'a> Machine<'a> {
             once: None,
         };
         let good = || match (loader.entries)(&boot::Files::of(&self.root)).is_empty() {
-            true => Err("no entry is left".to_owned()),
+            true => Err(ApplyError::Unable {
+                why: "no entry is left".to_owned(),
+                next: "nothing more".to_owned(),
+            }),
             false => Ok(()),
         };
         carry_out(self, disk, Some("boot"), &change, &good)

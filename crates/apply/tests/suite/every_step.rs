@@ -63,7 +63,7 @@ fn isolates_and_gives_everything_back() {
         let refused: Vec<&plan::Finding> = applied
             .findings
             .iter()
-            .filter(|finding| finding.id == "refused")
+            .filter(|finding| finding.id.as_str() == "refused")
             .collect();
         let named = |path: &str, words: &str| {
             let fits = |finding: &&&plan::Finding| finding.subject == path && finding.message.contains(words);

@@ -40,7 +40,9 @@ fn has(told: &str, banned: &str) -> (String, String) {
 
 fn said(applied: &Applied) -> usize {
     let findings = applied.findings.iter();
-    findings.filter(|finding| finding.id == "irqbalance-runs").count()
+    findings
+        .filter(|finding| finding.id.as_str() == "irqbalance-runs")
+        .count()
 }
 
 fn outcome(applied: &Applied) -> &Outcome {
@@ -198,7 +200,10 @@ fn started_anew_or_told_otherwise() {
     isolate(&kernel, &disk, "rt", "3");
     kernel.balance(201, "1");
     let again = isolate(&kernel, &disk, "rt", "3");
-    let drift = again.findings.iter().find(|finding| finding.id == "drift");
+    let drift = again
+        .findings
+        .iter()
+        .find(|finding| finding.id.as_str() == "drift");
     assert!(
         drift.is_some_and(|drift| drift.message.contains("it restarted")),
         "{again:?}"
@@ -216,7 +221,10 @@ fn started_anew_or_told_otherwise() {
     kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
     let again = isolate(&kernel, &disk, "rt", "3");
     assert!(
-        again.findings.iter().all(|finding| finding.id != "drift"),
+        again
+            .findings
+            .iter()
+            .all(|finding| finding.id.as_str() != "drift"),
         "{:?}",
         again.findings
     );
@@ -261,7 +269,10 @@ fn an_interrupt_that_its_command_line_bans_is_not_placed_by_it() {
         isolate(&kernel, &disk, "rt", "3");
         kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
         let again = isolate(&kernel, &disk, "rt", "3");
-        let mut drift = again.findings.iter().filter(|finding| finding.id == "drift");
+        let mut drift = again
+            .findings
+            .iter()
+            .filter(|finding| finding.id.as_str() == "drift");
         let is_it = |finding: &plan::Finding| finding.subject == "/proc/irq/25/smp_affinity_list";
         assert_eq!(drift.any(is_it), drifts, "{arguments:?}: {:?}", again.findings);
         let undone = take_back(&kernel, &disk, Which::All, Force::No);
@@ -285,7 +296,7 @@ fn a_changed_mask_of_new_interrupts_is_drift_beside_irqbalance() {
     isolate(&kernel, &disk, "rt", "3");
     kernel.put(FILE, "1\n");
     let again = isolate(&kernel, &disk, "rt", "3");
-    let is_it = |finding: &&plan::Finding| finding.id == "drift" && finding.subject == FILE;
+    let is_it = |finding: &&plan::Finding| finding.id.as_str() == "drift" && finding.subject == FILE;
     assert_eq!(
         again.findings.iter().filter(is_it).count(),
         1,

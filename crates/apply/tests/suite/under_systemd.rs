@@ -103,7 +103,7 @@ fn a_systemd_that_does_not_listen_is_named() {
     let found = applied
         .findings
         .iter()
-        .find(|finding| finding.id == "systemd-bus");
+        .find(|finding| finding.id.as_str() == "systemd-bus");
     let found = found.unwrap();
     assert!(
         found.message.contains("/run/systemd/private: Connection refused"),

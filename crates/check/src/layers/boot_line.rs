@@ -1,13 +1,13 @@
 //! Checks the boot line: whether the kernel accepted each isolating parameter, and whether it works. The answers are
 //! those of `boot check`, turned into findings.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
-use plan::Level;
 use plan::boot_check::{Answer, Checked, Outcome, Truth, told_of_boot_part};
+use plan::{FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "boot line",
+    name: LayerName::BootLine,
     what: "each parameter that isolates: whether it reached the kernel, was understood, and works",
     look,
 };
@@ -29,7 +29,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
 fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
     let answers = [&one.reached, &one.understood, &one.works];
     let first = |truth: Truth| answers.into_iter().find(|answer| answer.truth == truth);
-    let said = |level, id: &str, answer: &Answer| {
+    let said = |level, id: FindingId, answer: &Answer| {
         let found = CheckFinding::new(level, id, one.word.clone(), answer.because.clone()).fix(ASK);
         Some(
             answers
@@ -39,15 +39,19 @@ fn parameter(case: &Case, one: &Checked) -> Option<CheckFinding> {
     };
     match one.outcome {
         Outcome::Works => None,
-        Outcome::Unknown => said(Level::Info, "boot-parameter-unseen", first(Truth::Unknown)?),
-        Outcome::Pending => said(Level::Info, "boot-part-pending", &one.reached),
+        Outcome::Unknown => said(
+            Level::Info,
+            FindingId::BOOT_PARAMETER_UNSEEN,
+            first(Truth::Unknown)?,
+        ),
+        Outcome::Pending => said(Level::Info, FindingId::BOOT_PART_PENDING, &one.reached),
         Outcome::Reverted | Outcome::Broken => {
             // Next to a partition the line is a supplement; as the only means it is everything.
             let level = match (one.ours, &case.wish.means) {
                 (Some(_), _) | (None, Means::BootLine) => Level::Error,
                 (None, _) => Level::Warning,
             };
-            said(level, "boot-parameter-broken", first(Truth::No)?)
+            said(level, FindingId::BOOT_PARAMETER_BROKEN, first(Truth::No)?)
         }
     }
 }

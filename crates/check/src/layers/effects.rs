@@ -5,15 +5,15 @@
 
 mod close;
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Counters, Evidence};
 use machine::Machine;
 use observe::{Class, CloseUp, Counted, CpuActivity};
-use plan::Level;
+use plan::{FindingId, Level};
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: Layer = Layer {
-    name: "effects",
+    name: LayerName::Effects,
     what: "ticks, interrupts, IPIs, softirqs, context switches, page faults, idle states and stolen time, counted on each CPU",
     look,
 };
@@ -30,7 +30,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
         let window = Window { cpu, seconds };
         devices(evidence.machine, case, &window, found);
         found.extend(tick(evidence.machine, &window));
-        found.extend(window.sum("ipi-arrived", "IPIs", &cpu.interrupts, is_ipi));
+        found.extend(window.sum(FindingId::IPI_ARRIVED, "IPIs", &cpu.interrupts, is_ipi));
         found.extend(softirqs(case, &window));
         found.extend(switches(&window));
         if let Some(close) = &cpu.close {
@@ -42,7 +42,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
                 steal as f64 / 1e6
             );
             found.push(
-                CheckFinding::new(Level::Warning, "steal", window.subject(), message).fix(
+                CheckFinding::new(Level::Warning, FindingId::STEAL, window.subject(), message).fix(
                     "pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it",
                 ),
             );
@@ -54,7 +54,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
 /// since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
 fn softirqs(case: &Case, window: &Window) -> Option<CheckFinding> {
     let all = &window.cpu.softirqs;
-    let found = window.sum("softirq-ran", "softirqs", all, |_| true)?;
+    let found = window.sum(FindingId::SOFTIRQ_RAN, "softirqs", all, |_| true)?;
     let is_asked = all
         .iter()
         .any(|one| one.class == Class::SoftSched && one.count > ONCE_MORE);
@@ -86,7 +86,7 @@ fn switches(window: &Window) -> Option<CheckFinding> {
         (None, None, Some(close)) => (of_threads(close), "the threads that live there were switched"),
         (None, None, None) => return None,
     };
-    (count > 0).then(|| window.info("switches", &format!("{what} {count} times")))
+    (count > 0).then(|| window.info(FindingId::SWITCHES, &format!("{what} {count} times")))
 }
 
 /// One CPU and how long it was observed.
@@ -100,7 +100,7 @@ impl Window<'_> {
         format!("cpu{}", self.cpu.cpu.0)
     }
 
-    fn info(&self, id: &str, what: &str) -> CheckFinding {
+    fn info(&self, id: FindingId, what: &str) -> CheckFinding {
         CheckFinding::new(
             Level::Info,
             id,
@@ -112,7 +112,7 @@ impl Window<'_> {
     /// One line for all counters of a kind, listed by name.
     fn sum(
         &self,
-        id: &str,
+        id: FindingId,
         what: &str,
         counted: &[Counted],
         wanted: fn(Class) -> bool,
@@ -167,7 +167,7 @@ fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Chec
             one.count, one.name, one.what, window.seconds
         );
         found.push(
-            CheckFinding::new(level, "interrupt-arrived", format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
+            CheckFinding::new(level, FindingId::INTERRUPT_ARRIVED, format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
                 .fix(format!("`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it", window.cpu.cpu.0)),
         );
     }
@@ -185,10 +185,10 @@ fn tick(machine: &Machine, window: &Window) -> Option<CheckFinding> {
     let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
     let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
     Some(match (is_tickless, is_much) {
-        (true, true) => CheckFinding::new(Level::Warning, "tick", window.subject(), format!("{message}, although nohz_full= names this CPU"))
+        (true, true) => CheckFinding::new(Level::Warning, FindingId::TICK, window.subject(), format!("{message}, although nohz_full= names this CPU"))
             .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
-        (true, false) => CheckFinding::new(Level::Info, "tick", window.subject(), message),
-        (false, _) => CheckFinding::new(Level::Info, "tick", window.subject(), message)
+        (true, false) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message),
+        (false, _) => CheckFinding::new(Level::Info, FindingId::TICK, window.subject(), message)
             .fix(stops_tick(machine, window.cpu.cpu.0)),
     })
 }

@@ -1,12 +1,12 @@
 //! Checks every numbered interrupt: where it may fire, where it fires, and what the kernel reports about moving it.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{CpuId, CpuSet, Interrupt};
-use plan::{Change, Level};
+use plan::{Change, FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "interrupts",
+    name: LayerName::Interrupts,
     what: "every interrupt by requested and effective affinity",
     look,
 };
@@ -29,7 +29,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     // The plan's findings about masks that nothing changes at run time.
     let said = case.plan.iter().flat_map(|plan| &plan.findings);
     let managed = said
-        .filter(|finding| ["irq-managed", "irq-fixed"].contains(&finding.id.as_str()))
+        .filter(|finding| [FindingId::IRQ_MANAGED, FindingId::IRQ_FIXED].contains(&finding.id))
         .cloned()
         .map(CheckFinding::of);
     found.extend(managed.map(|found| {
@@ -58,7 +58,7 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
             true => "one that the kernel manages stays before 5.6",
             false => "one that the kernel manages follows isolcpus=managed_irq,... at boot",
         };
-        let found = CheckFinding::new(Level::Info, "irq-refused", path, message).fix(format!(
+        let found = CheckFinding::new(Level::Info, FindingId::IRQ_REFUSED, path, message).fix(format!(
             "{managed}, one that each CPU has for itself stays; `quietcore explain irq_affinity` has the other reasons",
         ));
         return seen(found, interrupt, case);
@@ -95,7 +95,7 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
         false => message,
     };
     let message = message + &case.mending(change);
-    let found = CheckFinding::new(level, "irq-here", path, message).fix(fix(case, change));
+    let found = CheckFinding::new(level, FindingId::IRQ_HERE, path, message).fix(fix(case, change));
     seen(found, interrupt, case).repaired_by(change.clone())
 }
 
@@ -127,7 +127,12 @@ fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<CheckFinding> {
             "sent away, and each leaves when it fires next: {}",
             names.join(", ")
         );
-        let found = CheckFinding::new(Level::Info, "irq-lingers", case.cpus.to_string(), message);
+        let found = CheckFinding::new(
+            Level::Info,
+            FindingId::IRQ_LINGERS,
+            case.cpus.to_string(),
+            message,
+        );
         all.iter().fold(found, |found, one| seen(found, one, case))
     })
 }

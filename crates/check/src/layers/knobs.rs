@@ -1,12 +1,12 @@
 //! Checks every other knob of the profile: queues, workqueues, sysctls, frequency, idle states. Planned again, a knob
 //! that still holds changes nothing.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
-use plan::{Action, Change, Level, knobs};
+use plan::{Action, Change, FindingId, Level, knobs};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "knobs",
+    name: LayerName::Knobs,
     what: "every file that the profile sets: queues, workqueues, sysctls, frequency and idle states",
     look,
 };
@@ -68,7 +68,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
         );
         return Some(CheckFinding::new(
             Level::Info,
-            "knob-refused",
+            FindingId::KNOB_REFUSED,
             &change.target,
             message,
         ));
@@ -79,7 +79,7 @@ fn lost(case: &Case, change: &Change) -> Option<CheckFinding> {
         change.why,
         case.mending(change)
     );
-    let found = CheckFinding::new(Level::Error, "knob-lost", &change.target, message)
+    let found = CheckFinding::new(Level::Error, FindingId::KNOB_LOST, &change.target, message)
         .seen(format!("{} reads `{now}`", change.target));
     let stops = knobs::of_change(&change.id)
         .map(|knob| knob.stops.join(", "))

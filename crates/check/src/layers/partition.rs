@@ -1,12 +1,12 @@
 //! Checks the partition: that it exists, is valid, has the right CPUs, and is outside all other scheduling domains.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::{Machine, Partition, Version};
-use plan::{Action, Change, Level};
+use plan::{Action, Change, FindingId, Level};
 
 pub(super) const LAYER: Layer = Layer {
-    name: "partition",
+    name: LayerName::Partition,
     what: "the cpuset that owns the CPUs: there, valid, with these CPUs, and not balanced with the rest",
     look,
 };
@@ -16,20 +16,32 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
     if !offline.is_empty() {
         let message = format!("CPU {offline} is offline, so no program can run there");
         found.push(
-            CheckFinding::new(Level::Error, "cpu-offline", format!("cpu{offline}"), message)
-                .fix(format!(
-                    "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
-                ))
-                .seen(format!(
-                    "/sys/devices/system/cpu/online reads {}",
-                    evidence.machine.topology.online
-                )),
+            CheckFinding::new(
+                Level::Error,
+                FindingId::CPU_OFFLINE,
+                format!("cpu{offline}"),
+                message,
+            )
+            .fix(format!(
+                "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
+            ))
+            .seen(format!(
+                "/sys/devices/system/cpu/online reads {}",
+                evidence.machine.topology.online
+            )),
         );
     }
-    if let Err(why) = &case.plan {
+    if let Err(refusal) = &case.plan {
+        let text = refusal.to_string();
+        let why = text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         let subject = case.wish.intent.cpus.to_string();
         let message = format!("the intended isolation is not possible on this machine as it is: {why}");
-        found.push(CheckFinding::new(Level::Error, "plan-refused", subject, message));
+        found.push(CheckFinding::new(
+            Level::Error,
+            FindingId::PLAN_REFUSED,
+            subject,
+            message,
+        ));
     }
     match &case.wish.means {
         Means::Partition => ours(evidence.machine, case, found),
@@ -48,7 +60,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
 fn missing(case: &Case, why: &str) -> CheckFinding {
     let name = case.wish.intent.name.to_string();
     let message = format!("CPU {} is not isolated: {why}", case.wish.intent.cpus);
-    CheckFinding::new(Level::Error, "partition-missing", name, message).fix(case.remedy())
+    CheckFinding::new(Level::Error, FindingId::PARTITION_MISSING, name, message).fix(case.remedy())
 }
 
 fn ours(machine: &Machine, case: &Case, found: &mut Vec<CheckFinding>) {
@@ -100,12 +112,12 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
                 return None;
             }
             let (level, id) = match change.knob() {
-                "foreign_cpusets" => (Level::Error, "cpuset-overlaps"),
+                "foreign_cpusets" => (Level::Error, FindingId::CPUSET_OVERLAPS),
                 // More distant memory does not weaken isolation; but v1 admits no task to a set without any.
                 _ if path.ends_with("mems") && !(is_v1(machine) && now.trim().is_empty()) => {
-                    (Level::Warning, "partition-differs")
+                    (Level::Warning, FindingId::PARTITION_DIFFERS)
                 }
-                _ => (Level::Error, "partition-differs"),
+                _ => (Level::Error, FindingId::PARTITION_DIFFERS),
             };
             let message = format!("it reads `{now}` and should read `{value}`: {}", change.why);
             Some(
@@ -123,7 +135,7 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<CheckFindi
             let is_absent = matches!(case.values.get(path), Some(None));
             is_absent.then(|| {
                 let message = format!("{path} is gone: {}", change.why);
-                let found = CheckFinding::new(Level::Warning, "partition-differs", path, message);
+                let found = CheckFinding::new(Level::Warning, FindingId::PARTITION_DIFFERS, path, message);
                 match &change.action {
                     Action::StartSlice { .. } => mendable(case, change, found),
                     _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
@@ -144,7 +156,7 @@ fn not_a_partition(case: &Case, change: &Change, path: &str) -> CheckFinding {
         }
         None => format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest"),
     };
-    let found = CheckFinding::new(Level::Error, "partition-invalid", path, message);
+    let found = CheckFinding::new(Level::Error, FindingId::PARTITION_INVALID, path, message);
     // Without the controller the cgroup has no such file, and is not a partition. The controller is restored first: a
     // partition that is created before its CPUs are available again is invalid, or becomes one of another kind.
     let found = match read {
@@ -180,9 +192,13 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
                 let message = format!(
                     "the kernel made the partition invalid ({state}): its CPUs are shared with the rest"
                 );
-                CheckFinding::new(Level::Error, "partition-invalid", file("cpus.partition"), message).fix(
-                    "make its CPUs exclusive again: no sibling may hold them, and its parent must have them",
+                CheckFinding::new(
+                    Level::Error,
+                    FindingId::PARTITION_INVALID,
+                    file("cpus.partition"),
+                    message,
                 )
+                .fix("make its CPUs exclusive again: no sibling may hold them, and its parent must have them")
             })
         }
         Version::V1 => {
@@ -192,7 +208,7 @@ fn foreign(machine: &Machine, name: &str) -> Option<CheckFinding> {
                     "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
                 CheckFinding::new(
                     Level::Error,
-                    "partition-differs",
+                    FindingId::PARTITION_DIFFERS,
                     hierarchy.file("/", "sched_load_balance"),
                     message,
                 )
@@ -209,7 +225,13 @@ fn bounded(case: &Case) -> CheckFinding {
          threads nor interrupts",
         case.cpus
     );
-    CheckFinding::new(Level::Info, "still-balanced", case.cpus.to_string(), message).fix(case.remedy())
+    CheckFinding::new(
+        Level::Info,
+        FindingId::STILL_BALANCED,
+        case.cpus.to_string(),
+        message,
+    )
+    .fix(case.remedy())
 }
 
 /// For the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
@@ -220,10 +242,15 @@ fn domains(machine: &Machine, case: &Case) -> Option<CheckFinding> {
         let message = format!(
             "the scheduler still balances load over CPU {inside}, because isolcpus= does not name it"
         );
-        CheckFinding::new(Level::Warning, "still-balanced", inside.to_string(), message)
-            .fix(format!(
-                "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
-            ))
-            .seen(format!("/sys/devices/system/cpu/isolated reads `{isolated}`"))
+        CheckFinding::new(
+            Level::Warning,
+            FindingId::STILL_BALANCED,
+            inside.to_string(),
+            message,
+        )
+        .fix(format!(
+            "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
+        ))
+        .seen(format!("/sys/devices/system/cpu/isolated reads `{isolated}`"))
     })
 }

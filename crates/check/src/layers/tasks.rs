@@ -1,14 +1,14 @@
 //! Checks every thread that may run on the CPUs: which belong there, which are movable but were not moved, and which
 //! are not movable.
 
-use super::Layer;
+use super::{Layer, LayerName};
 use crate::{Case, CheckFinding, Evidence, Means};
 use machine::Task;
-use plan::{Action, Change, Level};
+use plan::{Action, Change, FindingId, Level};
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: Layer = Layer {
-    name: "tasks",
+    name: LayerName::Tasks,
     what: "every thread that may run on the CPUs, and whether it can be moved",
     look,
 };
@@ -47,7 +47,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<CheckFinding>) {
             case.cpus
         );
         found.push(evidence_of(
-            CheckFinding::new(Level::Info, "task-pinned-here", comm, message),
+            CheckFinding::new(Level::Info, FindingId::TASK_PINNED_HERE, comm, message),
             &tasks,
         ));
     }
@@ -70,7 +70,7 @@ fn inhabitants(case: &Case, tasks: &[&Task]) -> CheckFinding {
     evidence_of(
         CheckFinding::new(
             Level::Info,
-            "tasks-inside",
+            FindingId::TASKS_INSIDE,
             case.wish.intent.name.to_string(),
             message,
         ),
@@ -86,7 +86,7 @@ fn per_cpu(case: &Case, tasks: &[&Task]) -> CheckFinding {
         if tasks.len() == 1 { "is" } else { "are" },
         names.join(", ")
     );
-    let found = CheckFinding::new(Level::Info, "per-cpu-threads", case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, FindingId::PER_CPU_THREADS, case.cpus.to_string(), message)
         .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
     evidence_of(found, tasks)
 }
@@ -99,7 +99,7 @@ fn placed_by_masks(case: &Case, tasks: &[&Task]) -> CheckFinding {
         count(tasks),
         names.join(", ")
     );
-    let found = CheckFinding::new(Level::Info, "mask-placed-threads", case.cpus.to_string(), message)
+    let found = CheckFinding::new(Level::Info, FindingId::MASK_PLACED_THREADS, case.cpus.to_string(), message)
         .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short");
     evidence_of(found, tasks)
 }
@@ -113,7 +113,7 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
             groups.len(),
             case.cpus
         );
-        let found = CheckFinding::new(Level::Error, "task-here", case.cpus.to_string(), message);
+        let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, case.cpus.to_string(), message);
         return vec![evidence_of(with_mend(case, found, tasks), tasks)];
     }
     let one = |(comm, tasks): (&str, Vec<&Task>)| {
@@ -127,7 +127,7 @@ fn strangers(case: &Case, tasks: &[&Task]) -> Vec<CheckFinding> {
             count(&tasks),
             case.cpus
         );
-        let found = CheckFinding::new(Level::Error, "task-here", comm, message);
+        let found = CheckFinding::new(Level::Error, FindingId::TASK_HERE, comm, message);
         evidence_of(with_mend(case, found, &tasks), &tasks)
     };
     groups.into_iter().map(one).collect()

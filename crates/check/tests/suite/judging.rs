@@ -17,7 +17,12 @@ fn who_ignores_a_subject_that_nobody_found_is_told() {
         wishes: vec![bench.wish.clone()],
         unseen: Vec::new(),
     };
-    let found = vec![CheckFinding::new(Level::Error, "irq-here", "1", "it is")];
+    let found = vec![CheckFinding::new(
+        Level::Error,
+        plan::FindingId::IRQ_HERE,
+        "1",
+        "it is",
+    )];
     let ignore = ["irq-here:1", "irq-here:99", "task-here"].map(str::to_owned);
     let judged = judge(&evidence, &intention, found, &ignore, Level::Error);
     assert_eq!(judged.unused, ["irq-here:99"]);
@@ -33,7 +38,7 @@ fn who_has_ended_runs_nowhere() {
         task.flags |= flags;
         let (found, verdict) = bench.look();
         assert!(
-            !found.iter().any(|one| one.finding.id == "task-here"),
+            !found.iter().any(|one| one.finding.id.as_str() == "task-here"),
             "{state} {flags}"
         );
         assert_eq!(verdict, Verdict::Quiet, "{state} {flags}");
@@ -54,7 +59,10 @@ fn what_stops_the_tick_is_said_of_this_kernel() {
         activity.cpus[0].ticks = Some(100);
         bench.counters = Counters::Seen(activity);
         let (found, _) = bench.look();
-        let tick = found.into_iter().find(|one| one.finding.id == "tick").unwrap();
+        let tick = found
+            .into_iter()
+            .find(|one| one.finding.id.as_str() == "tick")
+            .unwrap();
         tick.finding.fix
     };
     assert!(

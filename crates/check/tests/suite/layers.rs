@@ -22,7 +22,10 @@ fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
             count,
         });
         let (found, _) = bench.look();
-        let ran = found.iter().find(|one| one.finding.id == "softirq-ran").unwrap();
+        let ran = found
+            .iter()
+            .find(|one| one.finding.id.as_str() == "softirq-ran")
+            .unwrap();
         ran.finding.fix.clone()
     };
     let again = "`quietcore apply --resize --partition rt --cpus 3";
@@ -50,7 +53,7 @@ fn what_was_applied_is_quiet() {
     assert_eq!(verdict, Verdict::Quiet);
     let refused: Vec<&CheckFinding> = found
         .iter()
-        .filter(|one| one.finding.id == "irq-refused")
+        .filter(|one| one.finding.id.as_str() == "irq-refused")
         .collect();
     assert_eq!(
         refused.len(),
@@ -60,7 +63,7 @@ fn what_was_applied_is_quiet() {
     // The timer needs no refusal to be known.
     let fixed: Vec<&str> = found
         .iter()
-        .filter(|one| one.finding.id == "irq-fixed")
+        .filter(|one| one.finding.id.as_str() == "irq-fixed")
         .map(|one| one.finding.subject.as_str())
         .collect();
     assert_eq!(fixed, ["irq/0"]);
@@ -194,7 +197,7 @@ fn every_breakage_is_found_with_what_mends_it() {
         let (found, verdict) = bench.look();
         let one = found
             .iter()
-            .find(|one| one.finding.id == *id && one.finding.subject == *subject);
+            .find(|one| one.finding.id.as_str() == *id && one.finding.subject == *subject);
         let Some(one) = one else {
             panic!("{name}: no {id} of {subject} in {found:#?}");
         };
@@ -211,7 +214,7 @@ fn what_is_no_broken_promise() {
         let mut bench = bench();
         breaks(&mut bench);
         let (found, verdict) = bench.look();
-        let one = found.iter().find(|one| one.finding.id == id);
+        let one = found.iter().find(|one| one.finding.id.as_str() == id);
         assert_eq!(
             one.map(|one| one.finding.level),
             Some(Level::Info),
@@ -242,7 +245,7 @@ fn what_is_no_broken_promise() {
 fn threads_that_a_mask_places_are_not_counted_as_bound() {
     let named = |bench: &Bench, id: &str| -> Vec<String> {
         let (found, _) = bench.look();
-        let one = found.into_iter().find(|one| one.finding.id == id);
+        let one = found.into_iter().find(|one| one.finding.id.as_str() == id);
         one.map(|one| one.evidence).unwrap_or_default()
     };
     let mut bench = bench();
@@ -319,7 +322,7 @@ fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
         let (found, _) = bench.look();
         let of_cpu = found.into_iter().filter(|one| one.finding.subject == "cpu3");
         of_cpu
-            .map(|one| (one.finding.id.clone(), one.finding.level))
+            .map(|one| (one.finding.id.to_string(), one.finding.level))
             .collect::<Vec<_>>()
     };
     let everything = || CloseUp {
@@ -391,7 +394,10 @@ fn ignoring_one_or_all_of_an_id() {
     bench.irq(1).affinity = three();
     bench.irq(1).effective = three();
     let (found, _) = bench.look();
-    let one = found.iter().find(|one| one.finding.id == "irq-here").unwrap();
+    let one = found
+        .iter()
+        .find(|one| one.finding.id.as_str() == "irq-here")
+        .unwrap();
     assert!(one.is_meant_by("irq-here"));
     assert!(one.is_meant_by("irq-here:/proc/irq/1/smp_affinity_list"));
     assert!(!one.is_meant_by("irq-here:/proc/irq/2/smp_affinity_list"));

@@ -118,7 +118,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 fn refuse_unknown(ignore: &[String]) -> Result<(), Failure> {
     let is_known = |pattern: &&String| {
         let id = pattern.split_once(':').map_or(pattern.as_str(), |(id, _)| id);
-        plan::findings().any(|row| row.id == id)
+        plan::findings().any(|row| row.id.as_str() == id)
     };
     match ignore.iter().find(|pattern| !is_known(pattern)) {
         None => Ok(()),

@@ -55,7 +55,7 @@ fn of_script(script: &str) -> Result<CpuSet, Failure> {
     bitcalc::evaluate(script).and_then(|bits| bitcalc::cpus(&bits)).map_err(|why| {
         Failure::usage(
             "the script cannot be used",
-            report::safe(&why),
+            report::safe(&why.to_string()),
             "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",
         )
     })

@@ -1,6 +1,8 @@
 //! Implements bitcalc's masks. Besides the set bits, a mask stores how many were written, because its hexadecimal form
 //! preserves leading zeros.
 
+use super::error::BitcalcError;
+
 /// More bits than any machine has CPUs; in the original only memory limits the number.
 pub const MAX_BITS: usize = 1 << 20;
 
@@ -41,9 +43,9 @@ impl Bits {
     ///
     /// # Errors
     /// More than [`MAX_BITS`].
-    pub fn first(count: usize) -> Result<Bits, String> {
+    pub fn first(count: usize) -> Result<Bits, BitcalcError> {
         if count > MAX_BITS {
-            return Err(too_wide());
+            return Err(BitcalcError::TooWide(MAX_BITS));
         }
         Ok(Bits(vec![true; count]))
     }
@@ -52,18 +54,19 @@ impl Bits {
     ///
     /// # Errors
     /// Other characters, or more than [`MAX_BITS`].
-    pub fn of_mask(text: &str) -> Result<Bits, String> {
+    pub fn of_mask(text: &str) -> Result<Bits, BitcalcError> {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         let mut bits = Vec::new();
         for letter in digits.chars().rev().filter(|letter| *letter != ',') {
             let Some(digit) = letter.to_digit(16) else {
-                return Err(format!(
-                    "{digits}: Character '{letter}' is not legal in hexadecimal mask"
-                ));
+                return Err(BitcalcError::Digit {
+                    digits: digits.to_owned(),
+                    letter,
+                });
             };
             bits.extend((0..4).map(|bit| digit & (1 << bit) != 0));
             if bits.len() > MAX_BITS {
-                return Err(too_wide());
+                return Err(BitcalcError::TooWide(MAX_BITS));
             }
         }
         Ok(Bits(bits))
@@ -73,8 +76,8 @@ impl Bits {
     ///
     /// # Errors
     /// Text that is not a list, or bits above [`MAX_BITS`].
-    pub fn of_list(text: &str) -> Result<Bits, String> {
-        let malformed = || format!("{text}: Malformed bitmap");
+    pub fn of_list(text: &str) -> Result<Bits, BitcalcError> {
+        let malformed = || BitcalcError::List(text.to_owned());
         let mut bits = Vec::new();
         let mut rest = text;
         while !rest.is_empty() {
@@ -86,7 +89,7 @@ impl Bits {
             rest = after.strip_prefix(',').unwrap_or(after);
             let (low, high) = (first.min(last), first.max(last));
             if high >= MAX_BITS {
-                return Err(too_wide());
+                return Err(BitcalcError::TooWide(MAX_BITS));
             }
             if high >= bits.len() {
                 bits.resize(high + 1, false);
@@ -209,10 +212,6 @@ fn number(text: &str) -> Option<(usize, &str)> {
     Some((usize::from_str_radix(digits, base).unwrap_or(usize::MAX), rest))
 }
 
-fn too_wide() -> String {
-    format!("a mask has at most {MAX_BITS} bits here")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,7 +234,7 @@ mod tests {
             );
         }
         assert_eq!(
-            Bits::of_mask("fg").unwrap_err(),
+            Bits::of_mask("fg").unwrap_err().to_string(),
             "fg: Character 'g' is not legal in hexadecimal mask"
         );
         assert!(Bits::of_mask(&"f".repeat(MAX_BITS / 4)).is_ok());
@@ -270,7 +269,10 @@ mod tests {
         ] {
             assert!(Bits::of_list(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(Bits::of_list("1-x").unwrap_err(), "1-x: Malformed bitmap");
+        assert_eq!(
+            Bits::of_list("1-x").unwrap_err().to_string(),
+            "1-x: Malformed bitmap"
+        );
         let bits = Bits::of_list("3,5-7,1024").unwrap();
         assert_eq!(bits.text(Format::Array), "3 5 6 7 1024");
     }

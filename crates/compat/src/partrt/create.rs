@@ -4,7 +4,7 @@ use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
 use apply::{Applied, Entry, Outcome, Request};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::parameters::Price;
-use plan::{Intent, Level, PartitionName, Profile, knobs, partition_path};
+use plan::{FindingId, Intent, Level, PartitionName, Profile, knobs, partition_path};
 use root::Failure;
 use root::Root;
 use session::Session;
@@ -187,7 +187,7 @@ fn tell(applied: &Applied, screen: &mut Screen) {
         match finding.level {
             // The original also skips what a machine does not have.
             Level::Info => detail(screen, &line),
-            Level::Warning if finding.id == "knob-absent" => detail(screen, &line),
+            Level::Warning if finding.id == FindingId::KNOB_ABSENT => detail(screen, &line),
             Level::Warning | Level::Error => screen.note(&format!("WARNING: {line}")),
         }
     }

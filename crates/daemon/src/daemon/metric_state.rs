@@ -7,7 +7,7 @@ use observe::Sample;
 use root::Failure;
 use session::{Session, seconds_now};
 use std::time::Duration;
-use watch::drift::Line;
+use watch::drift::{Line, LineEvent};
 use watch::metrics::{self, Form, Since, Totals, Wanted, exposition};
 
 /// Counters that only the metrics need.
@@ -40,7 +40,7 @@ impl Daemon<'_> {
         let is_new = self.memory.is_new || !lines.is_empty();
         lines.extend(self.metrics.lines());
         for line in lines {
-            self.say(Line::new(seconds_now(), "metrics", line));
+            self.say(Line::new(seconds_now(), LineEvent::Metrics, line));
         }
         self.metrics.know(|known| {
             let daemon = known.daemon.get_or_insert_default();

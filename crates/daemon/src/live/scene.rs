@@ -48,12 +48,12 @@ fn seen(one: &CheckFinding, cases: &[Case], isolated: &CpuSet) -> Seen {
         mine.map_or_else(|| isolated.clone(), |case| case.wish.intent.cpus.clone())
     };
     Seen {
-        id: finding.id.clone(),
+        id: finding.id.to_string(),
         level: finding.level,
         subject: finding.subject.clone(),
         message: finding.message.clone(),
         fix: finding.fix.clone(),
-        layer: one.layer.to_owned(),
+        layer: one.layer_text().to_owned(),
         evidence: one.evidence.clone(),
         cpus: one_cpu(&finding.subject).map_or_else(of_partition, |cpu| [cpu].into_iter().collect()),
     }

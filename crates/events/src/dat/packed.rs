@@ -1,6 +1,7 @@
 //! Decompresses the sections of a version 7 file, with a size limit.
 
 use super::error::DatError;
+use ruzstd::decoding::errors::FrameDecoderError;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
@@ -64,7 +65,7 @@ impl Unpacker {
                     .read_to_end(out)
                     .map_err(|error| broken(error.to_string()))?;
             }
-            Packing::Zstd => zstd(packed, len, out).map_err(broken)?,
+            Packing::Zstd => zstd(packed, len, out).map_err(|error| broken(error.to_string()))?,
         }
         if out.len() - before == len {
             Ok(())
@@ -83,27 +84,33 @@ const STEP: usize = 1 << 17;
 /// An empty Zstandard frame (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
 const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
-fn zstd(packed: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), String> {
-    let said = |error: &dyn std::fmt::Display| error.to_string();
+/// What a Zstandard decoder reports.
+#[derive(Debug, thiserror::Error)]
+enum ZstdError {
+    /// The frame is broken.
+    #[error(transparent)]
+    Frame(#[from] FrameDecoderError),
+    /// Its content could not be collected.
+    #[error(transparent)]
+    Collected(#[from] std::io::Error),
+}
+
+fn zstd(packed: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), ZstdError> {
     let mut source = packed;
     let mut decoder = FrameDecoder::new();
     // Only a decoder that has seen a frame refuses a window that is too large for memory (100 MiB).
-    decoder.reset(EMPTY_FRAME).map_err(|error| said(&error))?;
-    decoder.reset(&mut source).map_err(|error| said(&error))?;
+    decoder.reset(EMPTY_FRAME)?;
+    decoder.reset(&mut source)?;
     let end = out.len() + len;
     loop {
         let finished = decoder.is_finished();
         let mut some = Vec::new();
         // Until it finishes, the decoder withholds a window of its output, which is read at the end.
-        decoder
-            .collect_to_writer(&mut some)
-            .map_err(|error| said(&error))?;
+        decoder.collect_to_writer(&mut some)?;
         out.append(&mut some);
         if finished || out.len() > end {
             return Ok(());
         }
-        decoder
-            .decode_blocks(&mut source, BlockDecodingStrategy::UptoBytes(STEP))
-            .map_err(|error| said(&error))?;
+        decoder.decode_blocks(&mut source, BlockDecodingStrategy::UptoBytes(STEP))?;
     }
 }

@@ -4,7 +4,7 @@ use super::ProveRun;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
 use measure::{Kind, Measurement, Request};
-use plan::{Finding, Level};
+use plan::{Finding, FindingId, Level};
 use report::prove::Phase;
 use root::Failure;
 use session::cpuset_entry;
@@ -29,7 +29,7 @@ impl ProveRun<'_> {
             Err(error) => {
                 let finding = Finding::new(
                     Level::Warning,
-                    "no-load",
+                    FindingId::NO_LOAD,
                     load_cpus.to_string(),
                     error.to_string(),
                 );
@@ -108,5 +108,5 @@ fn remove_expected_findings(result: &mut Measurement) {
 
 fn missing(what: &str, error: &Failure) -> Finding {
     let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
-    Finding::new(Level::Error, "not-measured", what, message).fix(error.next.clone())
+    Finding::new(Level::Error, FindingId::NOT_MEASURED, what, message).fix(error.next.clone())
 }

@@ -6,6 +6,7 @@ use crate::cooling::rest;
 use crate::directory::Directory;
 use root::{Failure, Status};
 use session::Session;
+use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -86,6 +87,26 @@ struct Known {
     starts: usize,
 }
 
+/// Why our directory on the board still exists.
+#[derive(Debug)]
+pub enum StillThere {
+    /// The command there failed, with its message.
+    Refused(String),
+    /// The link failed, with the message of ssh.
+    Link(String),
+    /// The command did not run.
+    NotTried,
+}
+
+impl fmt::Display for StillThere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StillThere::Refused(why) | StillThere::Link(why) => f.write_str(why),
+            StillThere::NotTried => f.write_str("it was not tried"),
+        }
+    }
+}
+
 impl Board<'_> {
     /// Follows the study there to its end, and starts it if it does not run.
     ///
@@ -138,13 +159,13 @@ impl Board<'_> {
     ///
     /// # Errors
     /// Why it still exists.
-    pub fn remove(&self) -> Result<(), String> {
+    pub fn remove(&self) -> Result<(), StillThere> {
         let never = AtomicBool::new(false);
         match self.ssh.run(&self.there.remove(), b"", COMING_UP, &never) {
             Ok(ran) if ran.code == Some(0) => Ok(()),
-            Ok(ran) => Err(ran.said),
-            Err(Trouble::Link(why)) => Err(why),
-            Err(_) => Err("it was not tried".to_owned()),
+            Ok(ran) => Err(StillThere::Refused(ran.said)),
+            Err(Trouble::Link(why)) => Err(StillThere::Link(why)),
+            Err(_) => Err(StillThere::NotTried),
         }
     }
 

@@ -23,14 +23,14 @@ const FIRST_WORD: Duration = Duration::from_secs(20);
 pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator, Failure> {
     let speaks = |kernel: &Kernel| speaks(Accelerator::Kvm, sizes, &kernel.path);
     if Path::new("/dev/kvm").exists()
-        && tried(Accelerator::Kvm)?.is_ok()
+        && tried(Accelerator::Kvm)? == Trial::Works
         && kernel.map_or(Ok(true), speaks)?
     {
         return Ok(Accelerator::Kvm);
     }
     match tried(Accelerator::Tcg)? {
-        Ok(()) => Ok(Accelerator::Tcg),
-        Err(why) => Err(Failure::usage(
+        Trial::Works => Ok(Accelerator::Tcg),
+        Trial::Refused(why) => Err(Failure::usage(
             format!("{PROGRAM} cannot run a virtual machine here"),
             why,
             "install a QEMU of 2020 or later, whole",
@@ -38,8 +38,17 @@ pub fn accelerator(sizes: Sizes, kernel: Option<&Kernel>) -> Result<Accelerator,
     }
 }
 
-/// Whether such a machine can be created; otherwise the message of QEMU.
-fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
+/// Whether QEMU can create a machine.
+#[derive(Debug, PartialEq, Eq)]
+enum Trial {
+    /// It can.
+    Works,
+    /// It cannot, with its message.
+    Refused(String),
+}
+
+/// Tries to create such a machine.
+fn tried(accelerator: Accelerator) -> Result<Trial, Failure> {
     let mut command = Command::new(PROGRAM);
     command
         .args(qemu::trial(accelerator))
@@ -59,20 +68,22 @@ fn tried(accelerator: Accelerator) -> Result<Result<(), String>, Failure> {
             Ok(None) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Ok(Err("it does not come to its end".to_owned()));
+                return Ok(Trial::Refused("it does not come to its end".to_owned()));
             }
-            Err(error) => return Ok(Err(error.to_string())),
+            Err(error) => return Ok(Trial::Refused(error.to_string())),
         }
     };
     if status.success() {
-        return Ok(Ok(()));
+        return Ok(Trial::Works);
     }
     let mut said = String::new();
     if let Some(errors) = child.stderr.as_mut() {
         let _ = errors.take(1 << 12).read_to_string(&mut said);
     }
     let line = said.lines().find(|line| !line.trim().is_empty());
-    Ok(Err(line.map_or_else(|| status.to_string(), report::safe)))
+    Ok(Trial::Refused(
+        line.map_or_else(|| status.to_string(), report::safe),
+    ))
 }
 
 /// Whether a kernel prints anything on its console with this accelerator. It is killed as soon as it does.

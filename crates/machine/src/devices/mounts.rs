@@ -4,6 +4,7 @@ use super::names;
 use crate::links::{join, real};
 use crate::reading::Reader;
 use root::Root;
+use std::fmt;
 
 /// The needed fields of one line of mountinfo.
 struct Mount {
@@ -14,14 +15,39 @@ struct Mount {
     source: String,
 }
 
+/// Why no device holds a path.
+pub(super) enum NoDisk {
+    /// The path does not exist.
+    NoFile,
+    /// No mount holds it.
+    NoMount,
+    /// Its file system has no disk.
+    NotOnDisk {
+        /// Its type.
+        kind: String,
+        /// Where it is mounted.
+        point: String,
+    },
+}
+
+impl fmt::Display for NoDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoDisk::NoFile => f.write_str(
+                "there is no such file; of a captured machine, only paths below /dev and /sys are known",
+            ),
+            NoDisk::NoMount => f.write_str("it is under no mount that /proc/self/mountinfo names"),
+            NoDisk::NotOnDisk { kind, point } => {
+                write!(f, "its file system ({kind} on {point}) is on no disk")
+            }
+        }
+    }
+}
+
 /// The directory below `/sys` of the device that holds a path.
-///
-/// # Errors
-/// The reason in words, if there is none.
-pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<String, String> {
+pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<String, NoDisk> {
     if reader.kind(path).is_none() {
-        let why = "there is no such file; of a captured machine, only paths below /dev and /sys are known";
-        return Err(why.to_owned());
+        return Err(NoDisk::NoFile);
     }
     let path = resolved(root, path);
     let text = reader.text("/proc/self/mountinfo").unwrap_or_default();
@@ -32,7 +58,7 @@ pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<Stri
         .filter(|mount| holds(&mount.point, &path))
         .max_by_key(|mount| mount.point.len());
     let Some(mount) = mount else {
-        return Err("it is under no mount that /proc/self/mountinfo names".to_owned());
+        return Err(NoDisk::NoMount);
     };
     if !mount.number.starts_with("0:") {
         return Ok(format!("/sys/dev/block/{}", mount.number));
@@ -43,11 +69,9 @@ pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<Stri
         .then(|| names::candidates(root, reader, &mount.source))
         .flatten();
     let named = named.and_then(|places| places.into_iter().find(|place| reader.kind(place).is_some()));
-    named.ok_or_else(|| {
-        format!(
-            "its file system ({} on {}) is on no disk",
-            mount.kind, mount.point
-        )
+    named.ok_or(NoDisk::NotOnDisk {
+        kind: mount.kind,
+        point: mount.point,
     })
 }
 

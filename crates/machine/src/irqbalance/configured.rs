@@ -4,8 +4,8 @@
 
 use super::arguments;
 use super::service::{FILES, Service, Variable, assigned, is_unit, words};
-use crate::CpuSet;
 use crate::reading::Reader;
+use crate::{CpuSet, ParseError};
 
 /// CPUs that irqbalance is configured to ban when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct ConfiguredBan {
     /// The assignment as written, without quotes.
     pub text: String,
     /// The CPUs, or why the value is invalid.
-    pub banned: Result<CpuSet, String>,
+    pub banned: Result<CpuSet, ParseError>,
 }
 
 impl ConfiguredBan {
@@ -150,7 +150,7 @@ fn ban(mask: Option<Variable>, list: Option<Variable>) -> Option<ConfiguredBan> 
     Some(ConfiguredBan {
         text: format!("{}={}", variable.name, variable.value),
         paths: vec![variable.path],
-        banned: banned.map_err(|error| error.why),
+        banned,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The sampler thread's own activity, by `getrusage(RUSAGE_THREAD)` right before and right after its window.
 
-use super::{Known, Row, Way};
+use super::{Known, NotCounted, Row, Way};
 use crate::{Own, ThreadResult};
 
 const SOURCE: &str = "getrusage(RUSAGE_THREAD) of the sampler";
@@ -29,5 +29,5 @@ pub(super) const INVOLUNTARY: Row = Row {
 fn own(result: &ThreadResult, of: fn(&Own) -> u64) -> Known {
     let own = result.own.as_ref();
     own.map(of)
-        .ok_or_else(|| "the sampler did not live to tell it".to_owned())
+        .ok_or(NotCounted::Because("the sampler did not live to tell it"))
 }

@@ -1,7 +1,7 @@
 //! Checks whether the real-time tasks of a CPU were throttled at the time of the reading
 //! (`print_rt_rq` in `kernel/sched/debug.c`). Since 6.12 only kernels with RT_GROUP_SCHED report it.
 
-use super::{Known, Row, Way, each};
+use super::{Known, NotCounted, Row, Way, each};
 use machine::{CpuId, CpuSet};
 use root::Root;
 use std::collections::BTreeMap;
@@ -26,11 +26,12 @@ fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Known> {
         }
     }
     each(cpus, |cpu| match &seen {
-        None => Err("/sys/kernel/debug/sched/debug is not there, or may be read by root only".to_owned()),
-        Some(by_cpu) => by_cpu
-            .get(&cpu)
-            .copied()
-            .ok_or_else(|| "this kernel does not throttle real-time tasks, or does not show it".to_owned()),
+        None => Err(NotCounted::Because(
+            "/sys/kernel/debug/sched/debug is not there, or may be read by root only",
+        )),
+        Some(by_cpu) => by_cpu.get(&cpu).copied().ok_or(NotCounted::Because(
+            "this kernel does not throttle real-time tasks, or does not show it",
+        )),
     })
 }
 

@@ -1,6 +1,6 @@
 //! System management interrupts: firmware stops one CPU, or all, without the kernel's knowledge.
 
-use super::{Known, Row, Way, each, refusal};
+use super::{Known, NotCounted, Row, Way, each};
 use root::Root;
 
 /// MSR_SMI_COUNT of Intel processors since Nehalem (Software Developer's Manual, volume 4).
@@ -17,10 +17,13 @@ fn read(root: &Root, path: &str) -> Known {
     match root.register(path, REGISTER) {
         // 32 bits count; the others are reserved.
         Ok(Some(count)) => Ok(count & 0xffff_ffff),
-        Ok(None) => Err(format!("there is no {path}: load the kernel's module msr (x86)")),
+        Ok(None) => Err(NotCounted::NoFile {
+            path: path.to_owned(),
+            because: "load the kernel's module msr (x86)",
+        }),
         Err(error) if error.errno() == Some(libc::EIO) => {
-            Err("this processor does not count them".to_owned())
+            Err(NotCounted::Because("this processor does not count them"))
         }
-        Err(error) => Err(refusal(&error)),
+        Err(error) => Err((&error).into()),
     }
 }

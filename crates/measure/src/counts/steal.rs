@@ -1,6 +1,6 @@
 //! Steal time, where the hypervisor reports it.
 
-use super::{Row, Way};
+use super::{NotCounted, Row, Way};
 
 pub(super) const ROW: Row = Row {
     name: "steal",
@@ -9,6 +9,6 @@ pub(super) const ROW: Row = Row {
     way: Way::Found(|result, _| {
         result
             .steal_ns
-            .ok_or_else(|| "/proc/stat was not read at both ends".to_owned())
+            .ok_or(NotCounted::Because("/proc/stat was not read at both ends"))
     }),
 };

@@ -1,6 +1,6 @@
 //! Gaps that the kernel caused because the sampler thread itself ran too long (see [`crate::labels`]).
 
-use super::{Known, Row, Way};
+use super::{Known, NotCounted, Row, Way};
 use crate::labels::Limits;
 use crate::{GapLabel, Kind, ThreadResult};
 use machine::Policy;
@@ -21,12 +21,12 @@ pub(super) const FAIR_SERVER: Row = Row {
 
 fn labelled(result: &ThreadResult, limits: &Limits, label: GapLabel) -> Known {
     if result.kind != Kind::Noise {
-        return Err("gaps are seen by a thread that never sleeps".to_owned());
+        return Err(NotCounted::Because("gaps are seen by a thread that never sleeps"));
     }
     // Neither mechanism stops an ordinary task.
     let may_be = matches!(result.policy, Policy::Fifo | Policy::Rr);
     if may_be && limits.rt_runtime_us.is_none() && limits.fair_server.is_none() {
-        return Err("what the kernel grants could not be read".to_owned());
+        return Err(NotCounted::Because("what the kernel grants could not be read"));
     }
     let gaps = result.gaps.iter().flatten();
     Ok(gaps.filter(|gap| gap.label == Some(label)).count() as u64)

@@ -80,7 +80,7 @@ fn on_line(one: &Declared, lines: &Lines) -> Answer {
                 "it is declared without the boot line (`boot = false`)",
             );
         }
-        (Err(why), _) => return Answer::unknown(why.clone()),
+        (Err(why), _) => return Answer::unknown(why.to_string()),
         (Ok(cpus), _) => cpus,
     };
     match (&lines.ours, one.boot) {

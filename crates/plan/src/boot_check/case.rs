@@ -53,7 +53,7 @@ impl Case<'_> {
     /// The error of the rule with this id about it.
     pub fn error(&self, id: &str) -> Option<&Finding> {
         let mut errors = self.findings.iter();
-        errors.find(|one| one.id == id && one.level == Level::Error)
+        errors.find(|one| one.id.as_str() == id && one.level == Level::Error)
     }
 
     /// Why the kernel did not accept all of the requested CPUs.

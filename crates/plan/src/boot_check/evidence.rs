@@ -3,7 +3,9 @@
 use crate::declared::{BootPart, ComesBack};
 use crate::lint::Facts;
 use machine::{CpuId, CpuSet, Machine, Settings};
+use root::Failure;
 use serde::Serialize;
+use std::fmt;
 
 /// Everything that is known about a boot.
 pub struct Evidence<'a> {
@@ -41,11 +43,31 @@ pub struct Declared {
     /// Its name.
     pub name: String,
     /// Its CPUs, or why they are unknown here.
-    pub cpus: Result<CpuSet, String>,
+    pub cpus: Result<CpuSet, UnknownCpus>,
     /// Whether its declaration includes the boot line.
     pub boot: BootPart,
     /// Whether it is restored at boot.
     pub comes_back: ComesBack,
+}
+
+/// Why the CPUs of a declared partition are unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnknownCpus {
+    /// They are chosen when it is applied.
+    ChosenLater,
+    /// The expression in the file is wrong on this machine.
+    Wrong(Failure),
+}
+
+impl fmt::Display for UnknownCpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnknownCpus::ChosenLater => {
+                f.write_str("its CPUs are chosen when it is applied, so the boot line cannot name them")
+            }
+            UnknownCpus::Wrong(error) => f.write_str(&error.reason()),
+        }
+    }
 }
 
 /// An active partition of ours.

@@ -4,7 +4,7 @@ use super::Wish;
 use super::ground::Ground;
 use super::limits::{Limits, is_in_use};
 use super::rules::{RULES, Share, broken};
-use crate::{Finding, Level};
+use crate::{Finding, FindingId, Level};
 use machine::{CoreKind, CpuSet, Machine};
 
 /// Above this number, places are counted instead of listed.
@@ -32,14 +32,22 @@ pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
             if place == 0 {
                 message = format!("{message}; {}", rule.because);
             }
-            findings.push(Finding::of_rule(level, rule.id, subject(share), message).fix((breach.fix)(share)));
+            findings.push(
+                Finding::new(level, FindingId::of_rule(rule.id), subject(share), message)
+                    .fix((breach.fix)(share)),
+            );
         }
         if let Some(more) = shares.get(SHOWN..).filter(|more| !more.is_empty()) {
             let cpus = more
                 .iter()
                 .fold(CpuSet::new(), |all, share| all.or(&share.isolated));
             let message = format!("the same is so of {} more places", more.len());
-            findings.push(Finding::of_rule(level, rule.id, format!("cpu{cpus}"), message));
+            findings.push(Finding::new(
+                level,
+                FindingId::of_rule(rule.id),
+                format!("cpu{cpus}"),
+                message,
+            ));
         }
     }
     findings.extend(limits_broken(machine, set, &wish));
@@ -60,7 +68,7 @@ fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
              reboot return to it"
         );
         findings.push(
-            Finding::new(Level::Warning, "boot-cpu", format!("cpu{boot}"), message)
+            Finding::new(Level::Warning, FindingId::BOOT_CPU, format!("cpu{boot}"), message)
                 .fix(format!("leave CPU {boot} to housekeeping")),
         );
     }
@@ -74,7 +82,8 @@ fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
             "CPU {fast} are performance cores and CPU {slow} efficiency cores: the same work runs at two speeds"
         );
         let fix = "choose one kind, or pin each thread to the kind that it needs";
-        findings.push(Finding::new(Level::Warning, "one-kind", format!("cpu{set}"), message).fix(fix));
+        findings
+            .push(Finding::new(Level::Warning, FindingId::ONE_KIND, format!("cpu{set}"), message).fix(fix));
     }
     for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
         let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
@@ -86,7 +95,8 @@ fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
             );
             let fix = format!("leave one of CPU {cpus} out");
             let subject = format!("node{}", node.id);
-            findings.push(Finding::new(Level::Warning, "node-housekeeping", subject, message).fix(fix));
+            findings
+                .push(Finding::new(Level::Warning, FindingId::NODE_HOUSEKEEPING, subject, message).fix(fix));
         }
     }
     findings

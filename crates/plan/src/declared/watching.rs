@@ -159,7 +159,7 @@ impl Watching {
 
 fn is_finding(pattern: &str) -> bool {
     let id = pattern.split_once(':').map_or(pattern, |(id, _)| id);
-    crate::findings().any(|row| row.id == id)
+    crate::findings().any(|row| row.id.as_str() == id)
 }
 
 #[cfg(test)]

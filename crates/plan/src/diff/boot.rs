@@ -1,7 +1,7 @@
 //! Compares the kernel and its boot line.
 
 use super::{Pair, Step};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{Cmdline, Kernel};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub(super) fn compare(pair: &mut Pair) {
             after: new.boot_id.clone(),
         };
         pair.add(
-            "rebooted",
+            FindingId::REBOOTED,
             Level::Info,
             "boot",
             step,
@@ -60,28 +60,28 @@ pub(super) fn compare(pair: &mut Pair) {
 fn texts(pair: &mut Pair, old: &Kernel, new: &Kernel) {
     let texts = [
         (
-            "kernel-release",
+            FindingId::KERNEL_RELEASE,
             "kernel",
             Level::Warning,
             old.release.clone(),
             new.release.clone(),
         ),
         (
-            "preemption",
+            FindingId::PREEMPTION,
             "preemption model",
             Level::Error,
             preemption(old),
             preemption(new),
         ),
         (
-            "clocksource",
+            FindingId::CLOCKSOURCE,
             "clock source",
             Level::Warning,
             old.clocksource.clone(),
             new.clocksource.clone(),
         ),
         (
-            "lockdown",
+            FindingId::LOCKDOWN,
             "kernel lockdown",
             Level::Info,
             old.lockdown.clone(),
@@ -110,7 +110,7 @@ fn configuration(pair: &mut Pair, old: &Config, new: &Config) {
         if old != new {
             let message = format!("kernel configuration: {option}={old} -> {option}={new}");
             let step = Step::new(&old, &new);
-            pair.add("kernel-config", Level::Warning, option, step, message);
+            pair.add(FindingId::KERNEL_CONFIG, Level::Warning, option, step, message);
         }
     }
 }
@@ -145,7 +145,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             (false, true) => {
                 let step = Step::lost(&was);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Error),
                     name,
                     step,
@@ -155,7 +155,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             (true, _) => {
                 let step = Step::gained(&is);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Warning),
                     name,
                     step,
@@ -165,7 +165,7 @@ fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
             _ => {
                 let step = Step::new(&was, &is);
                 pair.add(
-                    "boot-line",
+                    FindingId::BOOT_LINE,
                     level(Level::Error),
                     name,
                     step,

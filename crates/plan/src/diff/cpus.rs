@@ -1,18 +1,22 @@
 //! Compares which CPUs exist, and what the kernel has kept off them since boot.
 
 use super::{Pair, Step, shown};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{CpuSet, Isolation};
 
 /// A set of CPUs that the kernel reports about its own isolation.
-type Told = (&'static str, &'static str, fn(&Isolation) -> &Option<CpuSet>);
+type Told = (FindingId, &'static str, fn(&Isolation) -> &Option<CpuSet>);
 
 const TOLD: [Told; 3] = [
-    ("boot-isolated", "CPUs isolated at boot", |isolation| {
+    (FindingId::BOOT_ISOLATED, "CPUs isolated at boot", |isolation| {
         &isolation.boot_isolated
     }),
-    ("nohz-full", "nohz_full CPUs", |isolation| &isolation.nohz_full),
-    ("rcu-nocbs", "rcu_nocbs CPUs", |isolation| &isolation.rcu_nocbs),
+    (FindingId::NOHZ_FULL, "nohz_full CPUs", |isolation| {
+        &isolation.nohz_full
+    }),
+    (FindingId::RCU_NOCBS, "rcu_nocbs CPUs", |isolation| {
+        &isolation.rcu_nocbs
+    }),
 ];
 
 pub(super) fn compare(pair: &mut Pair) {
@@ -23,8 +27,12 @@ pub(super) fn compare(pair: &mut Pair) {
         let (gone, come) = (old.minus(new), new.minus(old));
         let present = after.machine.topology.present_cpus();
         let ways = [
-            (gone.and(&present), "cpu-offline", "went offline"),
-            (gone.minus(&present), "cpu-unplugged", "is no longer there"),
+            (gone.and(&present), FindingId::CPU_OFFLINE, "went offline"),
+            (
+                gone.minus(&present),
+                FindingId::CPU_UNPLUGGED,
+                "is no longer there",
+            ),
         ];
         for (gone, id, what) in ways.into_iter().filter(|(gone, _, _)| !gone.is_empty()) {
             let level = if gone.intersects(pair.isolated) {
@@ -38,7 +46,7 @@ pub(super) fn compare(pair: &mut Pair) {
         if !come.is_empty() {
             let step = Step::new(old, new);
             pair.add(
-                "cpu-online",
+                FindingId::CPU_ONLINE,
                 Level::Warning,
                 format!("cpu{come}"),
                 step,

@@ -1,7 +1,7 @@
 //! Compares interrupts: where each may fire and does fire, and which are new.
 
 use super::{Pair, Step, shown};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{CpuSet, Interrupt};
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub(super) fn compare(pair: &mut Pair) {
             let place = interrupt.affinity.clone().unwrap_or_default();
             let message = format!("{} is gone", called(interrupt));
             pair.add(
-                "irq-gone",
+                FindingId::IRQ_GONE,
                 Level::Info,
                 subject(interrupt),
                 Step::lost(&place),
@@ -66,7 +66,13 @@ fn moved(pair: &mut Pair, former: &Interrupt, now: &Interrupt) {
     {
         let level = pair.reach(old, new, Level::Info);
         let message = format!("{}: CPU {} -> {}", called(now), shown(old), shown(new));
-        pair.add("irq-affinity", level, subject(now), Step::new(old, new), message);
+        pair.add(
+            FindingId::IRQ_AFFINITY,
+            level,
+            subject(now),
+            Step::new(old, new),
+            message,
+        );
         told = true;
     }
     if let (Some(old), Some(new), false) = (&former.effective, &now.effective, told)
@@ -74,7 +80,13 @@ fn moved(pair: &mut Pair, former: &Interrupt, now: &Interrupt) {
     {
         let level = pair.reach(old, new, Level::Info);
         let message = format!("{} fires on CPU {} -> {}", called(now), shown(old), shown(new));
-        pair.add("irq-effective", level, subject(now), Step::new(old, new), message);
+        pair.add(
+            FindingId::IRQ_EFFECTIVE,
+            level,
+            subject(now),
+            Step::new(old, new),
+            message,
+        );
     }
 }
 
@@ -87,7 +99,7 @@ fn appeared(pair: &mut Pair, interrupt: &Interrupt) {
     let level = pair.reach(&CpuSet::new(), &place, Level::Info);
     let message = format!("new {} may fire on CPU {}", called(interrupt), shown(&place));
     pair.add(
-        "irq-new",
+        FindingId::IRQ_NEW,
         level,
         subject(interrupt),
         Step::gained(&place),

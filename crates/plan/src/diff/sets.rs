@@ -1,7 +1,7 @@
 //! Compares cpusets and partitions, workqueues, and the CPUs of new interrupts.
 
 use super::{Pair, Step, shown};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{CpuSet, Machine, Partition};
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) fn compare(pair: &mut Pair) {
         let (old, new) = (name(&old_tree), name(&new_tree));
         let message = format!("the cpuset controller: cgroup {old} -> cgroup {new}");
         pair.add(
-            "cgroup-layout",
+            FindingId::CGROUP_LAYOUT,
             Level::Warning,
             "cgroups",
             Step::new(&old, &new),
@@ -46,7 +46,7 @@ pub(super) fn compare(pair: &mut Pair) {
         let level = if is_near { Level::Warning } else { Level::Info };
         let what = if takes { "partition" } else { "cpuset" };
         let message = format!("new {what} {name} with CPU {}", shown(&cpus));
-        pair.add("cpuset", level, name, Step::gained(&cpus), message);
+        pair.add(FindingId::CPUSET, level, name, Step::gained(&cpus), message);
     }
 }
 
@@ -58,7 +58,7 @@ fn gone(pair: &mut Pair, name: &str, set: &Partition) {
         ("cpuset", Level::Info)
     };
     let message = format!("{what} {name} with CPU {} is gone", shown(&cpus));
-    pair.add("cpuset", level, name, Step::lost(&cpus), message);
+    pair.add(FindingId::CPUSET, level, name, Step::lost(&cpus), message);
 }
 
 fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
@@ -72,7 +72,7 @@ fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
             pair.reach(&was, &is, otherwise)
         };
         let message = format!("cpuset {name}: CPU {} -> {}", shown(&was), shown(&is));
-        pair.add("cpuset", level, name, Step::new(&was, &is), message);
+        pair.add(FindingId::CPUSET, level, name, Step::new(&was, &is), message);
     }
     let flag = |flag: Option<bool>| flag.map(|flag| u8::from(flag).to_string());
     let texts = [
@@ -100,7 +100,7 @@ fn changed(pair: &mut Pair, name: &str, old: &Partition, new: &Partition) {
                 (false, _) => Level::Info,
             };
             let message = format!("{file} of cpuset {name}: {was} -> {is}");
-            pair.add("cpuset", level, name, Step::new(&was, &is), message);
+            pair.add(FindingId::CPUSET, level, name, Step::new(&was, &is), message);
         }
     }
 }
@@ -115,13 +115,13 @@ fn masks(pair: &mut Pair) {
     let (old, new) = (&before.machine.isolation, &after.machine.isolation);
     let masks = [
         (
-            "default-irq-affinity",
+            FindingId::DEFAULT_IRQ_AFFINITY,
             "new interrupts",
             &old.default_smp_affinity,
             &new.default_smp_affinity,
         ),
         (
-            "workqueue-cpumask",
+            FindingId::WORKQUEUE_CPUMASK,
             "unbound workqueues",
             &old.workqueue_cpumask,
             &new.workqueue_cpumask,

@@ -2,7 +2,7 @@
 
 use super::{Pair, Step, shown};
 use crate::settings::setting;
-use crate::{Level, knobs};
+use crate::{FindingId, Level, knobs};
 use machine::{CpuId, CpuSet};
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub(super) fn compare(pair: &mut Pair) {
         };
         let message = format!("{name} of CPU {cpus}: {old} -> {new}");
         pair.add(
-            "setting",
+            FindingId::SETTING,
             level,
             format!("cpu{cpus}"),
             Step::new(&old, &new),
@@ -61,7 +61,7 @@ fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
         if was != is {
             let level = pair.reach(&was, &is, Level::Info);
             let message = format!("{text}: CPU {} -> {}", shown(&was), shown(&is));
-            pair.add("setting", level, subject, Step::new(&was, &is), message);
+            pair.add(FindingId::SETTING, level, subject, Step::new(&was, &is), message);
         }
         return;
     }
@@ -71,7 +71,7 @@ fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
         Level::Info
     };
     pair.add(
-        "setting",
+        FindingId::SETTING,
         level,
         subject,
         Step::new(&old, &new),

@@ -2,7 +2,7 @@
 //! interrupts and power started or ended.
 
 use super::{Pair, Reading, Step, shown};
-use crate::Level;
+use crate::{FindingId, Level};
 use machine::{CpuSet, Policy, Task};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -106,12 +106,12 @@ fn arrivals(pair: &mut Pair, come: &[&Task]) {
             ),
         };
         let subject = format!("{comm}/{}", first.key.tid);
-        pair.add("task-new", level, subject, Step::gained(&place), message);
+        pair.add(FindingId::TASK_NEW, level, subject, Step::gained(&place), message);
     }
     if elsewhere > 0 {
         let message = format!("other threads that are new: {elsewhere}");
         pair.add(
-            "tasks-new",
+            FindingId::TASKS_NEW,
             Level::Info,
             "tasks",
             Step::gained(&elsewhere),
@@ -133,12 +133,18 @@ fn departures(pair: &mut Pair, gone: &[&Task]) {
             task.comm, task.key.tid
         );
         let subject = format!("{}/{}", task.comm, task.key.tid);
-        pair.add("task-gone", Level::Info, subject, Step::lost(&place), message);
+        pair.add(
+            FindingId::TASK_GONE,
+            Level::Info,
+            subject,
+            Step::lost(&place),
+            message,
+        );
     }
     if elsewhere > 0 {
         let message = format!("other threads that have ended: {elsewhere}");
         pair.add(
-            "tasks-gone",
+            FindingId::TASKS_GONE,
             Level::Info,
             "tasks",
             Step::lost(&elsewhere),
@@ -154,7 +160,13 @@ fn changed(pair: &mut Pair, former: &Task, now: &Task) {
     {
         let level = pair.reach(old, new, Level::Info);
         let message = format!("thread {subject} may run on {} -> {}", shown(old), shown(new));
-        pair.add("task-allowed", level, &subject, Step::new(old, new), message);
+        pair.add(
+            FindingId::TASK_ALLOWED,
+            level,
+            &subject,
+            Step::new(old, new),
+            message,
+        );
     }
     let policy = |task: &Task| match task.rt_priority {
         0 => policy_word(task.policy).to_owned(),
@@ -165,7 +177,13 @@ fn changed(pair: &mut Pair, former: &Task, now: &Task) {
         let is_near = !on_isolated(pair, now).is_empty();
         let level = if is_near { Level::Warning } else { Level::Info };
         let message = format!("thread {subject}: policy {old} -> {new}");
-        pair.add("task-policy", level, &subject, Step::new(&old, &new), message);
+        pair.add(
+            FindingId::TASK_POLICY,
+            level,
+            &subject,
+            Step::new(&old, &new),
+            message,
+        );
     }
 }
 
@@ -181,11 +199,17 @@ fn managers(pair: &mut Pair, old: &[Task], new: &[Task]) {
     let (old, new) = (running(old), running(new));
     for name in new.difference(&old) {
         let message = format!("{name} appeared: it changes settings by itself");
-        pair.add("manager", Level::Warning, *name, Step::gained(name), message);
+        pair.add(
+            FindingId::MANAGER,
+            Level::Warning,
+            *name,
+            Step::gained(name),
+            message,
+        );
     }
     for name in old.difference(&new) {
         pair.add(
-            "manager",
+            FindingId::MANAGER,
             Level::Info,
             *name,
             Step::lost(name),

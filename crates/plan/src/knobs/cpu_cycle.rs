@@ -7,7 +7,7 @@
 use super::cpu_offline::holder;
 use super::{Knob, Presence, Taken};
 use crate::parameters::Price;
-use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Scene};
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Scene};
 use machine::CpuSet;
 
 pub(super) const KNOB: Knob = Knob {
@@ -41,7 +41,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     if let Some(set) = holder(scene, &able) {
         let message = format!("the cpuset {set} holds CPU {able} and would lose it for good");
         plan.findings.push(
-            Finding::new(Level::Error, "offline-cpuset", set, message)
+            Finding::new(Level::Error, FindingId::OFFLINE_CPUSET, set, message)
                 .fix("take that cpuset back first, or leave --with cpu_cycle out"),
         );
         return Presence::Here;
@@ -50,7 +50,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     if !stays.is_empty() {
         let message = format!("CPU {stays} cannot be switched off, so timers may stay there");
         plan.findings.push(
-            Finding::new(Level::Warning, "cycle-stays", stays.to_string(), message)
+            Finding::new(Level::Warning, FindingId::CYCLE_STAYS, stays.to_string(), message)
                 .fix("none: the kernel has no `online` file for it"),
         );
     }

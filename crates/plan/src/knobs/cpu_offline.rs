@@ -7,7 +7,7 @@
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, declare};
 use crate::parameters::Price;
-use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Scene, Undo};
+use crate::{Action, Change, ChangeKind, Compare, Finding, FindingId, Level, OnRefusal, Plan, Scene, Undo};
 use machine::{CpuSet, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -103,14 +103,19 @@ fn obstacle(scene: &Scene) -> Option<Finding> {
     if let Some(lowest) = lowest.filter(|cpu| going.contains(*cpu)) {
         let message = format!("CPU {lowest} is the lowest that is online and cannot be spared");
         return Some(
-            Finding::new(Level::Error, "offline-lowest", format!("cpu{lowest}"), message)
-                .fix("isolate another core, or leave --with cpu_offline out"),
+            Finding::new(
+                Level::Error,
+                FindingId::OFFLINE_LOWEST,
+                format!("cpu{lowest}"),
+                message,
+            )
+            .fix("isolate another core, or leave --with cpu_offline out"),
         );
     }
     let set = holder(scene, going)?;
     let message = format!("the cpuset {set} holds CPU {going} and would lose it for good");
     Some(
-        Finding::new(Level::Error, "offline-cpuset", set, message)
+        Finding::new(Level::Error, FindingId::OFFLINE_CPUSET, set, message)
             .fix("take that cpuset back first, or isolate whole cores instead of --with cpu_offline"),
     )
 }

@@ -5,7 +5,9 @@
 //! kernel knows only that. The v2 write succeeds even if the partition is invalid, so it is always read back.
 
 use super::{Knob, Presence, Taken, Takes};
-use crate::{Action, Change, Compare, Finding, Level, Plan, Profile, Scene, Undo, by_hand, partition_path};
+use crate::{
+    Action, Change, Compare, Finding, FindingId, Level, Plan, Profile, Scene, Undo, by_hand, partition_path,
+};
 use machine::{Hierarchy, Partition, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -39,7 +41,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         plan.findings.push(
             Finding::new(
                 Level::Error,
-                "no-cpuset",
+                FindingId::NO_CPUSET,
                 "cgroups",
                 "no cpuset controller is mounted here, so tasks cannot be kept away; interrupts and kernel work still can",
             )
@@ -51,7 +53,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         plan.findings.push(
             Finding::new(
                 Level::Error,
-                "cpuset-read-only",
+                FindingId::CPUSET_READ_ONLY,
                 &hierarchy.mount,
                 "the cgroup file system is mounted read-only, so no partition can be made",
             )
@@ -203,7 +205,7 @@ fn harm_of_v2(scene: &Scene, hierarchy: &Hierarchy) -> Option<Finding> {
         "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
     );
     let fix = "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1";
-    Some(Finding::new(Level::Error, "v2-does-harm", &hierarchy.mount, message).fix(fix))
+    Some(Finding::new(Level::Error, FindingId::V2_DOES_HARM, &hierarchy.mount, message).fix(fix))
 }
 
 /// Turns a v2 set into a partition: of the first of these kinds that the kernel knows.

@@ -5,7 +5,8 @@
 
 use super::{Knob, Presence, Taken};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo, sharing,
+    Action, Change, ChangeKind, Compare, Finding, FindingId, Level, OnRefusal, Plan, Profile, Scene, Undo,
+    sharing,
 };
 use machine::{CpuSet, Hierarchy, Partition, Version, tenants};
 
@@ -73,14 +74,14 @@ fn pinned(scene: &Scene, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding 
             tenant.name()
         );
         let command = tenant.command(&scene.housekeeping.to_string());
-        return Finding::new(Level::Error, "foreign-cpuset", set, why)
+        return Finding::new(Level::Error, FindingId::FOREIGN_CPUSET, set, why)
             .fix(format!("{command}; or isolate other CPUs"));
     }
     if scene.is_or_will_be_ours(set) {
         let why = format!(
             "the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops"
         );
-        return Finding::new(Level::Warning, "foreign-cpuset", set, why)
+        return Finding::new(Level::Warning, FindingId::FOREIGN_CPUSET, set, why)
             .fix("remove it with the tool that made it, or choose another name with --partition");
     }
     let (message, fix) = match allowed.intersects(scene.isolated()) {
@@ -95,7 +96,7 @@ fn pinned(scene: &Scene, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding 
             "isolate other CPUs if these tasks need their own",
         ),
     };
-    Finding::new(Level::Warning, "foreign-cpuset", set, message).fix(fix)
+    Finding::new(Level::Warning, FindingId::FOREIGN_CPUSET, set, message).fix(fix)
 }
 
 fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {

@@ -5,8 +5,8 @@
 
 use super::{Knob, Presence, Taken, declare};
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, KnobRefusal, Level, OnRefusal, Plan, Profile, Refusal,
-    Scene, Undo,
+    Action, Change, ChangeKind, Compare, Finding, FindingId, KnobRefusal, Level, OnRefusal, Plan, Profile,
+    Refusal, Scene, Undo,
 };
 use machine::{CpuSet, Immovable, Interrupt};
 
@@ -105,7 +105,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             scene.housekeeping.len()
         );
         plan.findings.push(
-            Finding::new(Level::Warning, "vector-space", "interrupts", message)
+            Finding::new(Level::Warning, FindingId::VECTOR_SPACE, "interrupts", message)
                 .fix("keep more housekeeping CPUs, or fewer queues per device"),
         );
     }
@@ -177,7 +177,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         );
         let subject = format!("irq/{}", interrupt.irq);
         plan.findings.push(
-            Finding::new(Level::Warning, "irq-per-cpu", subject, message)
+            Finding::new(Level::Warning, FindingId::IRQ_PER_CPU, subject, message)
                 .fix("none is needed: the isolated CPUs have theirs already"),
         );
         return;
@@ -190,7 +190,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         plan.findings.push(
             Finding::new(
                 Level::Warning,
-                "irq-managed",
+                FindingId::IRQ_MANAGED,
                 format!("irq/{}", interrupt.irq),
                 message,
             )
@@ -207,7 +207,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         );
         let subject = format!("irq/{}", interrupt.irq);
         plan.findings.push(
-            Finding::new(Level::Warning, "irq-fixed", subject, message)
+            Finding::new(Level::Warning, FindingId::IRQ_FIXED, subject, message)
                 .fix("leave it out of --irq-here: no write and no boot parameter moves it"),
         );
         return;
@@ -282,7 +282,7 @@ fn fixed(scene: &Scene, interrupt: &Interrupt, reason: Immovable) -> Finding {
         }
         _ => "nothing: no write and no boot parameter moves it".to_owned(),
     };
-    Finding::new(level(scene, interrupt), "irq-fixed", subject, message).fix(fix)
+    Finding::new(level(scene, interrupt), FindingId::IRQ_FIXED, subject, message).fix(fix)
 }
 
 fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
@@ -299,7 +299,7 @@ fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
             scene.isolated()
         ),
     };
-    Finding::new(level(scene, interrupt), "irq-managed", subject, message).fix(fix)
+    Finding::new(level(scene, interrupt), FindingId::IRQ_MANAGED, subject, message).fix(fix)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! when it starts.
 
 use super::{Knob, Presence, Taken};
-use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Profile, Scene};
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Profile, Scene};
 use machine::{CpuSet, Machine, irqbalance};
 
 pub(super) const KNOB: Knob = Knob {
@@ -80,9 +80,9 @@ fn configured(scene: &Scene) -> Vec<Finding> {
             false => format!("write {list} there and restart irqbalance"),
         };
         let (id, message) = match &ban.banned {
-            Err(why) => (
-                "irqbalance-bad-list",
-                format!("{}: {why}; what irqbalance bans is not what is meant", ban.text),
+            Err(error) => (
+                FindingId::IRQBALANCE_BAD_LIST,
+                format!("{}: {}; what irqbalance bans is not what is meant", ban.text, error.why),
             ),
             Ok(banned) => {
                 let missing = isolated.minus(banned);
@@ -90,7 +90,7 @@ fn configured(scene: &Scene) -> Vec<Finding> {
                     return None;
                 }
                 (
-                    "irqbalance-not-banned",
+                    FindingId::IRQBALANCE_NOT_BANNED,
                     format!(
                         "{} leaves CPU {missing} to interrupts: the list replaces the isolated CPUs that irqbalance finds by \
                          itself",
@@ -108,7 +108,7 @@ fn configured(scene: &Scene) -> Vec<Finding> {
 fn unjudged(machine: &Machine) -> impl Iterator<Item = Finding> {
     machine.irqbalance_unjudged.iter().map(|one| {
         let message = format!("irqbalance is started with {}: {}", one.text, one.why);
-        Finding::new(Level::Info, "irqbalance-unjudged", &one.path, message)
+        Finding::new(Level::Info, FindingId::IRQBALANCE_UNJUDGED, &one.path, message)
             .fix("see that it leaves the isolated CPUs alone; `quietcore check` shows where interrupts are allowed")
     })
 }
@@ -134,7 +134,7 @@ pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Find
     };
     let message =
         format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
-    Finding::new(Level::Warning, "irqbalance-runs", "irqbalance", message).fix(format!(
+    Finding::new(Level::Warning, FindingId::IRQBALANCE_RUNS, "irqbalance", message).fix(format!(
         "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
          /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"
     ))

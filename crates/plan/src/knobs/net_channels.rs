@@ -2,7 +2,7 @@
 
 use super::rps_cpus::BEGIN;
 use super::{Knob, Presence, Taken};
-use crate::{Finding, Level, Plan, Profile, Scene};
+use crate::{Finding, FindingId, Level, Plan, Profile, Scene};
 use std::collections::BTreeMap;
 
 pub(super) const KNOB: Knob = Knob {
@@ -30,7 +30,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         if *count > keep.max(1) {
             let message = format!("{card} has {count} receive queues for {keep} housekeeping CPUs");
             plan.findings.push(
-                Finding::new(Level::Info, "net-channels", *card, message).fix(format!(
+                Finding::new(Level::Info, FindingId::NET_CHANNELS, *card, message).fix(format!(
                     "ethtool -L {card} combined {keep}  (some drivers: rx {keep} tx {keep})"
                 )),
             );

@@ -6,7 +6,7 @@
 
 use super::declare::owner;
 use super::{Knob, Presence, Taken, Takes};
-use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Scene, Undo, partition_path};
+use crate::{Action, Change, ChangeKind, Finding, FindingId, Level, Plan, Scene, Undo, partition_path};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -55,7 +55,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             hierarchy.mount
         );
         plan.findings.push(
-            Finding::new(Level::Warning, "owner-inside-only", &dir, message).fix(format!(
+            Finding::new(Level::Warning, FindingId::OWNER_INSIDE_ONLY, &dir, message).fix(format!(
                 "start the first program as root: `quietcore run --user {uid} -- PROGRAM`, its children stay inside; or \
                  `--with owner_ancestor`, which lets that user move other people's tasks too"
             )),

@@ -8,7 +8,7 @@ use super::declare::owner;
 use super::owner::give;
 use super::{Knob, Presence, Taken};
 use crate::parameters::Price;
-use crate::{Finding, Level, Plan, Scene, Undo};
+use crate::{Finding, FindingId, Level, Plan, Scene, Undo};
 use machine::Version;
 
 pub(super) const KNOB: Knob = Knob {
@@ -44,7 +44,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         owner.0
     );
     plan.findings.push(
-        Finding::new(Level::Warning, "owner-ancestor", &path, message)
+        Finding::new(Level::Warning, FindingId::OWNER_ANCESTOR, &path, message)
             .fix("leave it out where users do not trust each other"),
     );
     Presence::Here

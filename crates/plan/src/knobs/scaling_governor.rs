@@ -4,7 +4,7 @@ use super::frequency_policy::policies;
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Finding, Level, Plan, Profile, Scene};
+use crate::{Finding, FindingId, Level, Plan, Profile, Scene};
 
 pub(super) const KNOB: Knob = Knob {
     name: "scaling_governor",
@@ -47,7 +47,13 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         if let Some(offered) = offered.filter(|offered| !offered.split_whitespace().any(|one| one == value)) {
             let message = format!("the governor {value} is not offered here, only {offered}");
             plan.findings.push(
-                Finding::new(Level::Warning, "governor-not-offered", policy.name, message).fix(format!(
+                Finding::new(
+                    Level::Warning,
+                    FindingId::GOVERNOR_NOT_OFFERED,
+                    policy.name,
+                    message,
+                )
+                .fix(format!(
                     "load it (modprobe cpufreq_{value}), or name another with --with scaling_governor="
                 )),
             );
@@ -58,8 +64,12 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
                 "CPU {} shares the clock of the isolated CPUs and changes too",
                 policy.shared_with
             );
-            plan.findings
-                .push(Finding::new(Level::Info, "clock-shared", policy.name, message));
+            plan.findings.push(Finding::new(
+                Level::Info,
+                FindingId::CLOCK_SHARED,
+                policy.name,
+                message,
+            ));
         }
         let file = ValueFile {
             knob: &KNOB,

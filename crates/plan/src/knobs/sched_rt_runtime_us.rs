@@ -4,7 +4,7 @@
 use super::value_file::set_text;
 use super::{Knob, Presence, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Finding, Level, Plan, Scene};
+use crate::{Finding, FindingId, Level, Plan, Scene};
 
 const PATH: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -50,7 +50,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         let message =
             "this kernel protects ordinary tasks with the fair server, which goes on whatever this file says";
         plan.findings.push(
-            Finding::new(Level::Info, "fair-server-remains", KNOB.name, message)
+            Finding::new(Level::Info, FindingId::FAIR_SERVER_REMAINS, KNOB.name, message)
                 .fix("add --with fair_server"),
         );
     }

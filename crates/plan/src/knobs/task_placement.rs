@@ -5,7 +5,9 @@
 //! ones depends on the version) is narrowed.
 
 use super::{Knob, Presence, Taken, Takes};
-use crate::{Action, Change, ChangeKind, Finding, Level, Movers, Plan, Profile, Scene, partition_path};
+use crate::{
+    Action, Change, ChangeKind, Finding, FindingId, Level, Movers, Plan, Profile, Scene, partition_path,
+};
 use machine::{Hierarchy, MaskCount, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
@@ -46,7 +48,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             plan.findings.push(
                 Finding::new(
                     Level::Info,
-                    "per-cpu-threads",
+                    FindingId::PER_CPU_THREADS,
                     scene.isolated().to_string(),
                     message,
                 )

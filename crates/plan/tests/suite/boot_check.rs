@@ -4,7 +4,7 @@ use machine::{CpuId, CpuSet, Machine, Settings};
 use plan::Level;
 use plan::boot_check::{
     BootVerdict, Busy, Checked, CountedCpu, Declared, Evidence, InForce, OurWords, Outcome, Stage, Truth,
-    Window, boot_check, told_of_boot_part,
+    UnknownCpus, Window, boot_check, told_of_boot_part,
 };
 use plan::declared::{BootPart, ComesBack};
 use plan::lint::{Facts, Outcome as Said};
@@ -352,7 +352,7 @@ fn the_declared_partitions_and_our_line_are_one_verdict() {
     assert_eq!(verdict.declared[1].partition, None);
     scene.declared = vec![Declared {
         name: "rt".to_owned(),
-        cpus: Err("chosen later".to_owned()),
+        cpus: Err(UnknownCpus::ChosenLater),
         boot: BootPart::Unsaid,
         comes_back: ComesBack::AtBoot,
     }];
@@ -439,7 +439,7 @@ fn the_kernels_partitions_tell_where_the_journal_cannot_be_read() {
 fn a_declared_boot_part_that_is_missing_waiting_lost_or_ignored_is_told() {
     let ids = |scene: &Scene| {
         let told = told_of_boot_part(&scene.check());
-        let all = told.iter().map(|one| (one.id.clone(), one.level));
+        let all = told.iter().map(|one| (one.id.to_string(), one.level));
         all.collect::<std::collections::BTreeSet<_>>()
     };
     let one = |id: &str, level| [(id.to_owned(), level)].into_iter().collect();

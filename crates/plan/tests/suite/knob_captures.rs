@@ -95,7 +95,7 @@ fn diff_reports_a_change_of_each_file_that_a_knob_sets() {
         // A list `8` is CPU 8, a mask `8` is CPU 3.
         let isolated = CpuSet::from_iter([CpuId(3), CpuId(8)]);
         let found = diff(&read(old), &read(new), Some(&isolated)).changes;
-        let reported = found.iter().filter(|change| change.id == "setting");
+        let reported = found.iter().filter(|change| change.id.as_str() == "setting");
         let levels: Vec<Level> = reported.map(|change| change.level).collect();
         let is_enough = matches!(levels.as_slice(), [Level::Warning | Level::Error]);
         assert!(

@@ -69,7 +69,7 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
     let findings = RULES
         .iter()
         .map(|rule| rule.id)
-        .chain(plan::findings().map(|row| row.id));
+        .chain(plan::findings().map(|row| row.id.as_str()));
     vec![
         (
             "Knobs",
@@ -272,8 +272,8 @@ fn of_finding(word: &str) -> Option<Entry> {
                 .part("fix", rule.fix),
         );
     }
-    let row = plan::findings().find(|row| row.id == word)?;
-    Some(Entry::new("finding", row.id, sentence(row.what)).part("about", row.about))
+    let row = plan::findings().find(|row| row.id.as_str() == word)?;
+    Some(Entry::new("finding", row.id.as_str(), sentence(row.what)).part("about", row.about))
 }
 
 /// `irq/47`, with the machine's facts about it.

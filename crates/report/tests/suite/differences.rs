@@ -1,13 +1,13 @@
 //! The screens of `diff` and of a choice: every line fits, what matters most comes first, names are made safe.
 
 use machine::CpuSet;
-use plan::Level;
 use plan::diff::{Diff, Difference};
+use plan::{FindingId, Level};
 use report::{Length, Style, diff_json, diff_text};
 
-fn change(level: Level, id: &str, message: &str) -> Difference {
+fn change(level: Level, id: FindingId, message: &str) -> Difference {
     Difference {
-        id: id.to_owned(),
+        id,
         level,
         subject: "irq/47".to_owned(),
         message: message.to_owned(),
@@ -18,10 +18,15 @@ fn change(level: Level, id: &str, message: &str) -> Difference {
 
 fn sample() -> Diff {
     let mut changes = vec![
-        change(Level::Error, "irq-affinity", "IRQ 47 ahci: CPU 7 -> 1"),
-        change(Level::Warning, "task-new", "new thread \u{1b}[2J may run on 1"),
+        change(Level::Error, FindingId::IRQ_AFFINITY, "IRQ 47 ahci: CPU 7 -> 1"),
+        change(
+            Level::Warning,
+            FindingId::TASK_NEW,
+            "new thread \u{1b}[2J may run on 1",
+        ),
     ];
-    changes.extend((0..9).map(|number| change(Level::Info, "irq-new", &format!("new IRQ {number}"))));
+    changes
+        .extend((0..9).map(|number| change(Level::Info, FindingId::IRQ_NEW, &format!("new IRQ {number}"))));
     Diff {
         isolated: CpuSet::range(1, 1),
         different_machines: vec!["processor: A -> B".to_owned()],

@@ -206,7 +206,7 @@ fn every_text_of_a_check_stays_text_in_junit() {
         unseen: Vec::new(),
     };
     stays_text(4, |text| {
-        let finding = CheckFinding::new(plan::Level::Error, "nothing-isolated", text, text);
+        let finding = CheckFinding::new(plan::Level::Error, plan::FindingId::NOTHING_ISOLATED, text, text);
         let judged = check::Judged {
             verdict: check::Verdict::Noisy,
             findings: vec![finding.fix(text).seen(text)],

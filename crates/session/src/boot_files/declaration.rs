@@ -9,7 +9,7 @@ use crate::isolation::existing_cpus;
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::Profile;
-use plan::boot_check::{Declared, InForce};
+use plan::boot_check::{Declared, InForce, UnknownCpus};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
 use root::{Failure, Root};
@@ -100,12 +100,8 @@ fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, Failure> {
 /// What a file declares, for the verdict.
 pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
     let cpus = |one: &Declaration| match &one.cpus {
-        CpuWish::Named(expression) => {
-            existing_cpus(expression, machine).map_err(|error| format!("{}: {}", error.what, error.why))
-        }
-        CpuWish::Chosen { .. } => {
-            Err("its CPUs are chosen when it is applied, so the boot line cannot name them".to_owned())
-        }
+        CpuWish::Named(expression) => existing_cpus(expression, machine).map_err(UnknownCpus::Wrong),
+        CpuWish::Chosen { .. } => Err(UnknownCpus::ChosenLater),
     };
     let all = file.declarations.iter().chain(&file.others);
     all.map(|one| Declared {

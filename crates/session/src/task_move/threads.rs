@@ -5,7 +5,7 @@ use super::{Mover, Way};
 use apply::threads::{self, Limit, Threshold};
 use apply::{Homes, Parcel, Passenger, Stay, Unit};
 use machine::{Task, Version};
-use plan::{Finding, Level};
+use plan::{Finding, FindingId, Level};
 use std::collections::BTreeMap;
 
 impl Mover<'_> {
@@ -59,7 +59,7 @@ impl Mover<'_> {
             self.partition_name()
         );
         self.findings.push(
-            Finding::new(level, "process-waits-outside", subject, message)
+            Finding::new(level, FindingId::PROCESS_WAITS_OUTSIDE, subject, message)
                 .fix("`quietcore move --out` of its last thread, and `quietcore undo`, bring it back there"),
         );
     }

@@ -1,15 +1,16 @@
 //! Maps notifications to the layers that they concern: one row per kind of path.
 
 use super::{Layers, Notification, Writer};
+use check::LayerName::{self, BootLine, Interrupts, Knobs, Neighbours, Partition, Tasks};
 
 /// Part of a path, and the layers that a write there can change.
 struct Row {
     begins: &'static str,
     holds: &'static str,
-    layers: &'static [&'static str],
+    layers: &'static [LayerName],
 }
 
-const fn row(begins: &'static str, holds: &'static str, layers: &'static [&'static str]) -> Row {
+const fn row(begins: &'static str, holds: &'static str, layers: &'static [LayerName]) -> Row {
     Row {
         begins,
         holds,
@@ -19,25 +20,25 @@ const fn row(begins: &'static str, holds: &'static str, layers: &'static [&'stat
 
 /// The first match counts. A path without a match concerns no layer.
 const ROWS: &[Row] = &[
-    row("/proc/irq/default_smp_affinity", "", &["knobs"]),
-    row("/proc/irq/", "", &["interrupts"]),
-    row("/proc/sys/", "", &["knobs", "boot line"]),
-    row("/", "/cpuset.", &["partition", "tasks", "knobs"]),
-    row("/", "/cgroup.subtree_control", &["partition", "tasks", "knobs"]),
-    row("/", "/cgroup.", &["tasks"]),
-    row("/", "/tasks", &["tasks"]),
+    row("/proc/irq/default_smp_affinity", "", &[Knobs]),
+    row("/proc/irq/", "", &[Interrupts]),
+    row("/proc/sys/", "", &[Knobs, BootLine]),
+    row("/", "/cpuset.", &[Partition, Tasks, Knobs]),
+    row("/", "/cgroup.subtree_control", &[Partition, Tasks, Knobs]),
+    row("/", "/cgroup.", &[Tasks]),
+    row("/", "/tasks", &[Tasks]),
     row(
         "/sys/devices/system/cpu/",
         "/online",
-        &["partition", "tasks", "interrupts", "knobs"],
+        &[Partition, Tasks, Interrupts, Knobs],
     ),
-    row("/sys/devices/system/cpu/", "", &["knobs"]),
-    row("/sys/devices/", "/queues/", &["knobs", "interrupts"]),
-    row("/sys/devices/", "/queue/", &["knobs"]),
-    row("/sys/", "workqueue", &["knobs"]),
-    row("/sys/kernel/", "", &["knobs"]),
-    row("/sys/module/", "", &["knobs", "boot line"]),
-    row("/sys/devices/system/machinecheck/", "", &["knobs"]),
+    row("/sys/devices/system/cpu/", "", &[Knobs]),
+    row("/sys/devices/", "/queues/", &[Knobs, Interrupts]),
+    row("/sys/devices/", "/queue/", &[Knobs]),
+    row("/sys/", "workqueue", &[Knobs]),
+    row("/sys/kernel/", "", &[Knobs]),
+    row("/sys/module/", "", &[Knobs, BootLine]),
+    row("/sys/devices/system/machinecheck/", "", &[Knobs]),
 ];
 
 /// Programs that write interrupt affinities repeatedly.
@@ -47,11 +48,11 @@ const SPREADERS: &[&str] = &["irqbalance", "tuned"];
 #[must_use]
 pub fn concern(notification: &Notification) -> Layers {
     match notification {
-        Notification::Thread => Layers::named(&["tasks"]),
+        Notification::Thread => Layers::named(&[Tasks]),
         Notification::Device { action, path } => device(action, path),
-        Notification::Network => Layers::named(&["interrupts", "knobs"]),
+        Notification::Network => Layers::named(&[Interrupts, Knobs]),
         Notification::Wrote(writer) => written(&writer.wrote).and(neighbour(writer)),
-        Notification::Interrupts => Layers::named(&["interrupts"]),
+        Notification::Interrupts => Layers::named(&[Interrupts]),
         Notification::Intention | Notification::Lost => Layers::all(),
         Notification::Round(layers) => *layers,
     }
@@ -78,7 +79,7 @@ fn neighbour(writer: &Writer) -> Layers {
         .as_ref()
         .is_some_and(|comm| !SPREADERS.contains(&comm.as_str()));
     match writer.wrote.starts_with("/proc/irq/") && !is_known_other {
-        true => Layers::named(&["knobs", "neighbours"]),
+        true => Layers::named(&[Knobs, Neighbours]),
         false => Layers::default(),
     }
 }
@@ -87,13 +88,13 @@ fn neighbour(writer: &Writer) -> Layers {
 fn device(action: &str, path: &str) -> Layers {
     match action {
         "online" | "offline" if path.starts_with("/devices/system/cpu/") => {
-            Layers::named(&["partition", "tasks", "interrupts", "knobs", "neighbours"])
+            Layers::named(&[Partition, Tasks, Interrupts, Knobs, Neighbours])
         }
         "add" | "remove" | "bind" | "unbind" | "move" => {
             let is_queue = path.contains("/queues/") || path.contains("/net/");
             match is_queue {
-                true => Layers::named(&["interrupts", "knobs"]),
-                false => Layers::named(&["interrupts"]),
+                true => Layers::named(&[Interrupts, Knobs]),
+                false => Layers::named(&[Interrupts]),
             }
         }
         _ => Layers::default(),

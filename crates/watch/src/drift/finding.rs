@@ -3,13 +3,14 @@
 //! Only a write that affects the finding counts. It is reported with its path, so that the user can judge it.
 
 use super::Writer;
-use plan::Level;
+use check::LayerName;
+use plan::{FindingId, Level};
 use serde::{Deserialize, Serialize};
 
 /// An open finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFinding {
-    /// Its stable id.
+    /// Its stable id. Text, like the layer: the daemon reads open findings back that another version may have written.
     pub id: String,
     /// What it is about.
     pub subject: String,
@@ -39,6 +40,11 @@ impl OpenFinding {
         self.id == other.id && self.subject == other.subject && self.partition == other.partition
     }
 
+    /// The layer that found it; `None` if this version has no such layer.
+    pub(super) fn known_layer(&self) -> Option<LayerName> {
+        LayerName::parse(&self.layer)
+    }
+
     /// Its age in seconds.
     #[must_use]
     pub fn age_s(&self, now_s: u64) -> u64 {
@@ -57,19 +63,23 @@ pub(super) fn likely_writers(found: &OpenFinding, writers: &[Writer]) -> Vec<Wri
 
 fn bears_on(found: &OpenFinding, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
-    match found.layer.as_str() {
+    match found.known_layer() {
         // The list and the mask of an interrupt are the same setting in two files.
-        "interrupts" => interrupt(path).is_some_and(|irq| interrupt(&found.subject) == Some(irq)),
-        "partition" if found.id == "cpu-offline" => {
+        Some(LayerName::Interrupts) => {
+            interrupt(path).is_some_and(|irq| interrupt(&found.subject) == Some(irq))
+        }
+        Some(LayerName::Partition) if found.id == FindingId::CPU_OFFLINE.as_str() => {
             name == "online" && path.starts_with("/sys/devices/system/cpu/")
         }
         // Writes elsewhere in the tree can make a partition invalid.
-        "partition" => {
+        Some(LayerName::Partition) => {
             name.starts_with("cpuset.")
                 || name == "cgroup.subtree_control"
                 || is_same_file(&found.subject, path)
         }
-        "tasks" => matches!(name, "cgroup.procs" | "cgroup.threads" | "tasks") || name.starts_with("cpuset."),
+        Some(LayerName::Tasks) => {
+            matches!(name, "cgroup.procs" | "cgroup.threads" | "tasks") || name.starts_with("cpuset.")
+        }
         _ => is_same_file(&found.subject, path),
     }
 }

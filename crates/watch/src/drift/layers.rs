@@ -1,8 +1,8 @@
 //! Defines a set of layers of `check`.
 
-use check::LAYERS;
+use check::{LAYERS, LayerName};
 
-/// Layers, by their index in [`check::LAYERS`].
+/// Layers, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers(u32);
 
@@ -12,18 +12,15 @@ impl Layers {
     pub fn all() -> Layers {
         LAYERS
             .iter()
-            .enumerate()
-            .fold(Layers::default(), |all, (place, _)| Layers(all.0 | 1 << place))
+            .fold(Layers::default(), |all, layer| Layers(all.0 | bit(layer.name)))
     }
 
-    /// The layers of these names; an unknown name adds nothing.
+    /// The layers of these names.
     #[must_use]
-    pub fn named(names: &[&str]) -> Layers {
-        let wanted = LAYERS
+    pub fn named(names: &[LayerName]) -> Layers {
+        names
             .iter()
-            .enumerate()
-            .filter(|(_, layer)| names.contains(&layer.name));
-        wanted.fold(Layers::default(), |all, (place, _)| Layers(all.0 | 1 << place))
+            .fold(Layers::default(), |all, &name| Layers(all.0 | bit(name)))
     }
 
     /// The union.
@@ -34,9 +31,8 @@ impl Layers {
 
     /// Whether the set has a layer.
     #[must_use]
-    pub fn has(self, name: &str) -> bool {
-        let place = LAYERS.iter().position(|layer| layer.name == name);
-        place.is_some_and(|place| self.0 & (1 << place) != 0)
+    pub fn has(self, name: LayerName) -> bool {
+        self.0 & bit(name) != 0
     }
 
     /// Whether the set is empty.
@@ -44,4 +40,8 @@ impl Layers {
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
+}
+
+const fn bit(name: LayerName) -> u32 {
+    1 << name as u32
 }

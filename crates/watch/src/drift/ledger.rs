@@ -2,6 +2,7 @@
 
 use super::finding::{OpenFinding, likely_writers};
 use super::{Layers, Writer};
+use check::LayerName;
 use plan::Level;
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +13,10 @@ const MOST: usize = 1_000;
 const EFFECTS_LAST_S: u64 = 30;
 
 /// The layer whose findings appear and end with every window.
-const EFFECTS: &str = "effects";
+const EFFECTS: LayerName = LayerName::Effects;
 
 /// Layers whose messages contain counts: a different number is not news.
-const COUNTED: [&str; 2] = [EFFECTS, "tasks"];
+const COUNTED: [LayerName; 2] = [EFFECTS, LayerName::Tasks];
 
 /// The change of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,9 +60,10 @@ impl Ledger {
         let mut changes = Vec::new();
         let mut stays = Vec::new();
         for known in std::mem::take(&mut self.standing) {
-            let lasts = known.layer == EFFECTS && now_s.saturating_sub(known.seen_s) < EFFECTS_LAST_S;
+            let layer = known.known_layer();
+            let lasts = layer == Some(EFFECTS) && now_s.saturating_sub(known.seen_s) < EFFECTS_LAST_S;
             let is_found = found.iter().any(|one| one.is_same(&known));
-            match !asked.has(&known.layer) || is_found || lasts {
+            match !layer.is_some_and(|layer| asked.has(layer)) || is_found || lasts {
                 true => stays.push(known),
                 false => changes.push(Change::Gone(known)),
             }
@@ -73,7 +75,8 @@ impl Ledger {
             if let Some(known) = self.standing.iter_mut().find(|known| known.is_same(&one)) {
                 one.since_s = known.since_s;
                 one.by.clone_from(&known.by);
-                let is_new_text = one.message != known.message && !COUNTED.contains(&one.layer.as_str());
+                let is_new_text = one.message != known.message
+                    && !one.known_layer().is_some_and(|layer| COUNTED.contains(&layer));
                 if one.level != known.level || is_new_text {
                     let wrote = likely_writers(&one, writers);
                     if !wrote.is_empty() {
@@ -118,7 +121,7 @@ mod tests {
             id: id.to_owned(),
             subject: String::new(),
             partition: "rt".to_owned(),
-            layer: EFFECTS.to_owned(),
+            layer: EFFECTS.to_string(),
             level,
             message: String::new(),
             fix: String::new(),

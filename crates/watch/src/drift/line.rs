@@ -3,7 +3,73 @@
 use super::{Change, OpenFinding, Writer};
 use machine::utc_text;
 use plan::Level;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// What a line of the log reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineEvent {
+    /// The daemon started.
+    Started,
+    /// A finding is new.
+    Appeared,
+    /// The message or the severity of a finding changed.
+    Changed,
+    /// A finding has ended.
+    Gone,
+    /// A repair was made.
+    Repaired,
+    /// A repair failed, or is no longer tried.
+    NotRepaired,
+    /// The state of a source of notifications.
+    Source,
+    /// The configuration was read again.
+    Configuration,
+    /// A check failed, or works again.
+    Trouble,
+    /// An alert program or a webhook failed.
+    Alert,
+    /// The state of an outlet of metrics.
+    Metrics,
+    /// Lines of the log were lost.
+    Log,
+    /// The daemon stopped.
+    Stopped,
+}
+
+impl LineEvent {
+    /// The event as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LineEvent::Started => "started",
+            LineEvent::Appeared => "appeared",
+            LineEvent::Changed => "changed",
+            LineEvent::Gone => "gone",
+            LineEvent::Repaired => "repaired",
+            LineEvent::NotRepaired => "not_repaired",
+            LineEvent::Source => "source",
+            LineEvent::Configuration => "configuration",
+            LineEvent::Trouble => "trouble",
+            LineEvent::Alert => "alert",
+            LineEvent::Metrics => "metrics",
+            LineEvent::Log => "log",
+            LineEvent::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for LineEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for LineEvent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -12,9 +78,8 @@ pub struct Line {
     pub at: String,
     /// The time, in seconds since 1970.
     pub at_s: u64,
-    /// `started`, `appeared`, `changed`, `gone`, `repaired`, `not_repaired`, `source`, `configuration`, `trouble`, `alert`,
-    /// `metrics`, `log`, `stopped`.
-    pub event: &'static str,
+    /// What it reports.
+    pub event: LineEvent,
     /// The message; for a finding its message.
     pub message: String,
     /// The finding.
@@ -25,7 +90,7 @@ pub struct Line {
 /// Further fields of a line about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Of {
-    /// Its stable id.
+    /// Its stable id. Text, like the layer, because an [`OpenFinding`] may come from another version.
     pub id: String,
     /// Its severity.
     pub level: Level,
@@ -46,7 +111,7 @@ pub struct Of {
 impl Line {
     /// A line without a finding.
     #[must_use]
-    pub fn new(now_s: u64, event: &'static str, message: impl Into<String>) -> Line {
+    pub fn new(now_s: u64, event: LineEvent, message: impl Into<String>) -> Line {
         Line {
             at: utc_text(now_s),
             at_s: now_s,
@@ -58,7 +123,7 @@ impl Line {
 
     /// A line about a finding.
     #[must_use]
-    pub fn about(now_s: u64, event: &'static str, one: &OpenFinding) -> Line {
+    pub fn about(now_s: u64, event: LineEvent, one: &OpenFinding) -> Line {
         Line {
             finding: Some(Of {
                 id: one.id.clone(),
@@ -79,9 +144,9 @@ impl Line {
 #[must_use]
 pub fn of_change(change: &Change, now_s: u64) -> Line {
     match change {
-        Change::Appeared(one) => Line::about(now_s, "appeared", one),
-        Change::Changed(one) => Line::about(now_s, "changed", one),
-        Change::Gone(one) => Line::about(now_s, "gone", one),
+        Change::Appeared(one) => Line::about(now_s, LineEvent::Appeared, one),
+        Change::Changed(one) => Line::about(now_s, LineEvent::Changed, one),
+        Change::Gone(one) => Line::about(now_s, LineEvent::Gone, one),
     }
 }
 

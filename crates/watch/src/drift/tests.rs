@@ -1,6 +1,7 @@
 //! Event streams with a known outcome.
 
 use super::*;
+use check::LayerName;
 use plan::Level;
 use std::time::Duration;
 
@@ -42,7 +43,8 @@ fn names(notification: &Notification) -> Vec<&'static str> {
     check::LAYERS
         .iter()
         .map(|layer| layer.name)
-        .filter(|name| layers.has(name))
+        .filter(|name| layers.has(*name))
+        .map(LayerName::as_str)
         .collect()
 }
 
@@ -139,7 +141,7 @@ fn a_storm_is_a_few_questions() {
     assert!(
         asked
             .iter()
-            .any(|one| one.layers.has("interrupts") && one.writers.iter().any(|one| one.pid == 77))
+            .any(|one| one.layers.has(LayerName::Interrupts) && one.writers.iter().any(|one| one.pid == 77))
     );
     // Nothing of a second accumulates.
     let _ = burst.take();
@@ -248,7 +250,7 @@ fn what_happens_without_end_is_asked_as_it_was_paid_for() {
 fn findings_appear_with_who_stay_and_go() {
     let mut ledger = Ledger::default();
     let irq = || found("irq-here", "/proc/irq/24/smp_affinity", "interrupts");
-    let interrupts = Layers::named(&["interrupts"]);
+    let interrupts = Layers::named(&[LayerName::Interrupts]);
     let writers = [
         by(9, "/proc/sys/kernel/x"),
         by(77, "/proc/irq/24/smp_affinity_list"),
@@ -262,7 +264,7 @@ fn findings_appear_with_who_stay_and_go() {
     assert_eq!(ledger.update(vec![irq()], interrupts, 160, &[]), [], "no news");
     assert_eq!(ledger.drift_age_s("rt", 161), Some(61));
     assert_eq!(ledger.drift_age_s("other", 161), None);
-    let knobs = Layers::named(&["knobs"]);
+    let knobs = Layers::named(&[LayerName::Knobs]);
     assert_eq!(
         ledger.update(vec![], knobs, 170, &[]),
         [],
@@ -296,7 +298,7 @@ fn findings_appear_with_who_stay_and_go() {
 #[test]
 fn what_is_counted_is_one_finding_while_it_comes_again() {
     let mut ledger = Ledger::default();
-    let effects = Layers::named(&["effects"]);
+    let effects = Layers::named(&[LayerName::Effects]);
     let arrived = |text: &str| OpenFinding {
         message: text.to_owned(),
         ..found("interrupt-arrived", "cpu1/irq4", "effects")
@@ -434,7 +436,7 @@ fn lines_are_objects_with_the_same_fields() {
          \"level\":\"error\",\"layer\":\"interrupts\",\"partition\":\"rt\",\"subject\":\"/proc/irq/24/smp_affinity\",\
          \"fix\":\"\",\"since_s\":1790000000,\"by\":[{\"pid\":7,\"comm\":null,\"wrote\":\"/proc/irq/24/smp_affinity\"}]}\n"
     );
-    let plain = super::text(&Line::new(0, "started", "a\nb"));
+    let plain = super::text(&Line::new(0, LineEvent::Started, "a\nb"));
     assert_eq!(
         plain.iter().filter(|byte| **byte == b'\n').count(),
         1,

@@ -3,7 +3,7 @@
 use super::Window;
 use crate::{Case, CheckFinding};
 use observe::{CloseUp, IdleEntered, ThreadDid};
-use plan::Level;
+use plan::{FindingId, Level};
 
 pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Vec<CheckFinding>) {
     found.extend(faults(window, &close.threads));
@@ -12,7 +12,7 @@ pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Ve
     }
     if let Some(changes) = close.frequency_changes.filter(|changes| *changes > 0) {
         let what = format!("the frequency changed {changes} times");
-        found.push(window.info("frequency-changed", &what).fix(
+        found.push(window.info(FindingId::FREQUENCY_CHANGED, &what).fix(
             "`quietcore apply --profile strict` keeps it where it is; a governor `performance` does on most drivers",
         ));
     }
@@ -22,7 +22,7 @@ pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Ve
             window.seconds
         );
         found.push(
-            CheckFinding::new(Level::Warning, "throttled", window.subject(), message)
+            CheckFinding::new(Level::Warning, FindingId::THROTTLED, window.subject(), message)
                 .fix("better cooling, or fewer busy CPUs; no setting stops it"),
         );
     }
@@ -43,7 +43,7 @@ fn faults(window: &Window, threads: &[ThreadDid]) -> Option<CheckFinding> {
         minor.saturating_add(major),
         window.seconds
     );
-    let found = CheckFinding::new(level, "page-faults", window.subject(), message)
+    let found = CheckFinding::new(level, FindingId::PAGE_FAULTS, window.subject(), message)
         .fix("mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before work begins");
     let of_thread = |found: CheckFinding, one: &ThreadDid| match (one.minor_faults, one.major_faults) {
         (0, 0) => found,
@@ -67,7 +67,7 @@ fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
     match (limit, deepest) {
         (Some(limit), Some(deepest)) if deepest.latency_us > limit => CheckFinding::new(
             Level::Warning,
-            "idle-too-deep",
+            FindingId::IDLE_TOO_DEEP,
             window.subject(),
             format!(
                 "it slept in {} ({} µs to wake) and the limit is {limit} µs; idle states entered in {:.1} s: {each}",
@@ -75,7 +75,7 @@ fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> CheckFinding {
             ),
         )
         .fix("this governor or driver does not keep the limit: `quietcore explain pm_qos_resume_latency_us` names what does"),
-        _ => window.info("idle-states", &format!("idle states entered: {each}")).fix(
+        _ => window.info(FindingId::IDLE_STATES, &format!("idle states entered: {each}")).fix(
             "a program that polls never sleeps; else `quietcore run --latency`, or `--with pm_qos_resume_latency_us=n/a`",
         ),
     }
@@ -126,6 +126,6 @@ fn uncounted(window: &Window, close: &CloseUp) -> Option<CheckFinding> {
         .collect();
     (!missing.is_empty()).then(|| {
         let message = format!("this kernel does not count: {}", missing.join(", "));
-        CheckFinding::new(Level::Info, "not-counted", window.subject(), message)
+        CheckFinding::new(Level::Info, FindingId::NOT_COUNTED, window.subject(), message)
     })
 }

@@ -91,7 +91,13 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
         let error = error(changed(base(), change));
         assert!(matches!(error, MeasureError::Request { .. }), "{error}");
     }
-    let refuse = |_pid: u32| Err("no such cgroup".to_owned());
+    let refuse = |_pid: u32| {
+        Err(root::Failure::usage(
+            "cannot join",
+            "no such cgroup",
+            "name another",
+        ))
+    };
     let joining = Request {
         join: Some(&refuse),
         ..base()
@@ -133,7 +139,11 @@ fn a_sampler_that_somebody_stopped_is_not_waited_for_as_if_it_starved() {
         // SAFETY: a plain call for a child of this process.
         match unsafe { libc::kill(pid.cast_signed(), libc::SIGSTOP) } {
             0 => Ok(()),
-            _ => Err("it cannot be stopped".to_owned()),
+            _ => Err(root::Failure::usage(
+                "cannot join",
+                "it cannot be stopped",
+                "look",
+            )),
         }
     };
     let mut request = request(Kind::Latency, 100, &stop);

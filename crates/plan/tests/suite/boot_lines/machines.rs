@@ -13,7 +13,7 @@ fn level(line: &str, facts: &Facts, id: &str) -> Option<Level> {
     lint(line, facts)
         .findings
         .into_iter()
-        .filter(|finding| finding.id == id)
+        .filter(|finding| finding.id.as_str() == id)
         .map(|finding| finding.level)
         .max()
 }

@@ -72,7 +72,7 @@ fn ids(verdict: &Verdict, wanted: impl Fn(Level) -> bool) -> BTreeSet<String> {
             if finding.level == Level::Error {
                 format!("!{}", finding.id)
             } else {
-                finding.id.clone()
+                finding.id.to_string()
             }
         })
         .collect()
@@ -129,7 +129,7 @@ fn every_rule_has_a_line() {
     let all = guides::CASES.iter().chain(field::CASES).chain(damaged::CASES);
     for case in all.chain(reported::CASES) {
         let verdict = lint(case.line, &facts(case.kernel, case.built, case.possible));
-        seen.extend(verdict.findings.into_iter().map(|finding| finding.id));
+        seen.extend(verdict.findings.into_iter().map(|finding| finding.id.to_string()));
     }
     seen.extend(public::ids());
     let unseen: Vec<&str> = plan::lint::RULES

@@ -183,7 +183,7 @@ fn the_boot_cpu_is_left_out_and_named() {
         suggested
             .findings
             .iter()
-            .any(|finding| finding.id == "boot-line-boot-cpu")
+            .any(|finding| finding.id.as_str() == "boot-line-boot-cpu")
     );
 }
 
@@ -221,7 +221,7 @@ fn long_lines_are_warned_about() {
             verdict
                 .findings
                 .iter()
-                .any(|finding| finding.id == "line-too-long")
+                .any(|finding| finding.id.as_str() == "line-too-long")
         );
     }
 }
@@ -354,7 +354,7 @@ proptest! {
     #[test]
     fn any_text_is_judged(text in "\\PC{0,200}") {
         for finding in lint(&text, &Facts::default()).findings {
-            let rule = plan::lint::RULES.iter().find(|rule| rule.id == finding.id).unwrap();
+            let rule = plan::lint::RULES.iter().find(|rule| rule.id == finding.id.as_str()).unwrap();
             prop_assert!(finding.level <= rule.level, "{}", finding.id);
         }
     }
@@ -368,13 +368,13 @@ fn each_occurrence_that_clashes_is_reported_once() {
     let clashes = verdict
         .findings
         .iter()
-        .filter(|finding| finding.id == "isolcpus-twice");
+        .filter(|finding| finding.id.as_str() == "isolcpus-twice");
     assert_eq!(clashes.count(), 2 * count - 1);
     let verdict = lint("isolcpus=1 isolcpus=2 isolcpus=nohz,3 isolcpus=3", &facts);
     let clashes: Vec<_> = verdict
         .findings
         .iter()
-        .filter(|finding| finding.id == "isolcpus-twice")
+        .filter(|finding| finding.id.as_str() == "isolcpus-twice")
         .collect();
     assert_eq!(clashes.len(), 2, "{clashes:?}");
 }

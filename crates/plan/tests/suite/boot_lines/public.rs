@@ -62,7 +62,7 @@ impl Entry {
 pub fn ids() -> BTreeSet<String> {
     let of = |entry: &Entry| lint(&entry.line, &entry.facts()).findings;
     let findings = table().into_iter().flat_map(|entry| of(&entry));
-    findings.map(|finding| finding.id).collect()
+    findings.map(|finding| finding.id.to_string()).collect()
 }
 
 /// Every finding once, as `LEVEL ID`.

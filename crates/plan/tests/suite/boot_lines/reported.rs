@@ -405,7 +405,7 @@ fn every_line_is_judged_as_argued() {
 fn an_empty_isolcpus_is_not_answered_with_a_second_one() {
     let fix = |line: &str, id: &str| {
         let findings = lint(line, &facts("6.12", Built::Full, "0-7")).findings;
-        let found = findings.into_iter().find(|one| one.id == id);
+        let found = findings.into_iter().find(|one| one.id.as_str() == id);
         found.map(|one| one.fix).unwrap_or_default()
     };
     for line in ["isolcpus= nohz_full=2-3", "nohz_full=2-3 isolcpus=,"] {

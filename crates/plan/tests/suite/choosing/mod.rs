@@ -422,7 +422,11 @@ fn unwise_cpus_are_obeyed_and_named() {
         let intent = plan::Intent::new(name, wanted, plan::Profile::Minimal);
         let plan = plan::plan(&machine, &machine::Settings::default(), &intent).unwrap();
         assert_eq!(plan.isolated.to_string(), cpus);
-        let ids: Vec<String> = plan.findings.into_iter().map(|finding| finding.id).collect();
+        let ids: Vec<String> = plan
+            .findings
+            .into_iter()
+            .map(|finding| finding.id.to_string())
+            .collect();
         ids
     };
     let has = |cpus: &str, id: &str| ids(cpus).iter().any(|found| found == id);

@@ -112,7 +112,10 @@ fn a_knob_that_is_not_there_is_said_when_it_was_asked_for_by_name() {
     assert!(!ids(&quiet).contains(&"knob-absent"), "{:?}", quiet.findings);
     for knob in KNOBS.iter().filter(|knob| knob.taken == plan::Taken::ByName) {
         let plan = plan_of(&made, Profile::Minimal, &[knob.name.to_owned()]).unwrap();
-        let said = plan.findings.iter().find(|finding| finding.id == "knob-absent");
+        let said = plan
+            .findings
+            .iter()
+            .find(|finding| finding.id.as_str() == "knob-absent");
         let said = said.unwrap_or_else(|| panic!("{}: nothing said", knob.name));
         assert_eq!((said.subject.as_str(), said.level), (knob.name, Level::Warning));
         assert!(!said.fix.is_empty());

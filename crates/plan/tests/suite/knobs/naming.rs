@@ -109,8 +109,10 @@ fn the_files_of_irqbalance() {
         let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
         let found = plan.findings.into_iter();
         found
-            .filter(|finding| finding.id.starts_with("irqbalance-") && finding.id != "irqbalance-runs")
-            .map(|finding| (finding.id, finding.subject, finding.fix))
+            .filter(|finding| {
+                finding.id.as_str().starts_with("irqbalance-") && finding.id.as_str() != "irqbalance-runs"
+            })
+            .map(|finding| (finding.id.to_string(), finding.subject, finding.fix))
             .collect()
     };
     const DEBIAN: &str = "/etc/default/irqbalance";
@@ -354,7 +356,7 @@ fn a_kernel_older_than_those_that_are_known_is_a_warning() {
         let said = plan
             .findings
             .iter()
-            .find(|finding| finding.id == "kernel-unsupported");
+            .find(|finding| finding.id.as_str() == "kernel-unsupported");
         assert_eq!(
             said.map(|said| said.level),
             warned.then_some(Level::Warning),
@@ -371,7 +373,7 @@ fn who_stands_in_the_way_is_named() {
     let said = plan
         .findings
         .iter()
-        .find(|finding| finding.id == "irqbalance-runs")
+        .find(|finding| finding.id.as_str() == "irqbalance-runs")
         .unwrap();
     assert!(said.fix.contains("IRQBALANCE_BANNED_CPULIST=3 "), "{}", said.fix);
     made.put("/sys/devices/system/cpu/isolated", "2-3");
@@ -388,7 +390,7 @@ fn who_stands_in_the_way_is_named() {
     let said = plan
         .findings
         .iter()
-        .find(|finding| finding.id == "net-channels")
+        .find(|finding| finding.id.as_str() == "net-channels")
         .unwrap();
     assert!(said.fix.starts_with("ethtool -L eth0 combined 3"), "{}", said.fix);
 }

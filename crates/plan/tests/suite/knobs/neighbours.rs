@@ -8,7 +8,7 @@ const V1: &str = "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup
 const ID: &str = "4f8e9a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f";
 
 fn found<'p>(plan: &'p Plan, id: &str) -> &'p Finding {
-    let finding = plan.findings.iter().find(|finding| finding.id == id);
+    let finding = plan.findings.iter().find(|finding| finding.id.as_str() == id);
     finding.unwrap_or_else(|| panic!("no {id} in {:?}", ids(plan)))
 }
 

@@ -29,7 +29,7 @@ fn a_sibling_goes_offline_only_where_nobody_holds_it() {
     let said = plan
         .findings
         .iter()
-        .find(|finding| finding.id == "offline-lowest")
+        .find(|finding| finding.id.as_str() == "offline-lowest")
         .unwrap();
     assert_eq!(said.level, Level::Error);
     assert!(
@@ -58,7 +58,10 @@ fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
     assert_eq!(first.action, plan::Action::CycleCpus { cpus });
     // The firmware keeps one of them.
     let plan = Made::new(&[online(3)]).plan(&intent).unwrap();
-    let said = plan.findings.iter().find(|finding| finding.id == "cycle-stays");
+    let said = plan
+        .findings
+        .iter()
+        .find(|finding| finding.id.as_str() == "cycle-stays");
     assert_eq!(said.map(|finding| finding.subject.as_str()), Some("2"));
     assert_eq!(
         plan.changes.first().map(|change| change.id.as_str()),

@@ -131,7 +131,7 @@ pub fn plan() -> plan::Plan {
         findings: vec![
             plan::Finding::new(
                 plan::Level::Warning,
-                "irq-managed",
+                plan::FindingId::IRQ_MANAGED,
                 "irq/24",
                 "interrupt 24 (virtio0-req.1) has a mask that the kernel manages itself",
             )
@@ -216,7 +216,7 @@ pub fn story() -> Story {
             Entry { seq: 3, change: "irq_affinity/27".to_owned(), before: Some("0-1".to_owned()), after: Some("0".to_owned()), outcome: "done".to_owned() },
         ],
         residue: rest,
-        could_not: vec![plan::Finding::new(plan::Level::Info, "tick", "timer tick", "the tick still fires 250 times a second").fix("boot with nohz_full=1")],
+        could_not: vec![plan::Finding::new(plan::Level::Info, plan::FindingId::TICK, "timer tick", "the tick still fires 250 times a second").fix("boot with nohz_full=1")],
         restored: Some(Restored { equal: true, differences: vec![] }),
         verdict: "CPU 1 was quiet: no task and no movable interrupt touched it. The worst wake-up fell from 4.7 ms to 61.0 us, under load.".to_owned(),
         exit_status: 0,
